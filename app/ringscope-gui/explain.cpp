@@ -20,7 +20,7 @@ viz::ExplanationPicture pictureFrom(const QString& path, const std::string& id) 
   constexpr double kDense = 3;
   viz::Session session;
   session.open(traces::openTrace(path.toStdString()), QFileInfo(path).fileName(), false);
-  const auto cards = viz::cardsOf(traces::diagnose(session.trace()));
+  const auto cards = viz::findingCards(traces::diagnose(session.trace()));
   const auto card = std::ranges::find_if(cards, [&](const viz::FindingCard& each) {
     return each.explanation && each.explanation->id == id;
   });
@@ -29,7 +29,7 @@ viz::ExplanationPicture pictureFrom(const QString& path, const std::string& id) 
               << ", so the page has no picture\n";
     return {};
   }
-  return viz::pictureOf(session, *card, {}, viz::Theme::named("light"), kDense);
+  return viz::drawPicture(session, *card, {}, viz::Theme::named("light"), kDense);
 }
 
 }  // namespace

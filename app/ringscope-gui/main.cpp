@@ -160,7 +160,7 @@ int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& opt
     try {
       code = work();
     } catch (...) {
-      std::cerr << "ringscope-gui: " << viz::problemOf(std::current_exception()).toStdString()
+      std::cerr << "ringscope-gui: " << viz::describeProblem(std::current_exception()).toStdString()
                 << "\n";
     }
     app.quit();

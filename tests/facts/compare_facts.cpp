@@ -173,7 +173,7 @@ void expectPlaces(const viz::CompareScene& scene, const RunComparison& compariso
     if (row.heads) {
       std::int64_t all = 0, differing = 0;
       for (const TensorDifference& d : comparison.all) {
-        if (d.place.train_step != scene.train_step || viz::headOf(d) != row.name) continue;
+        if (d.place.train_step != scene.train_step || viz::tensorHead(d) != row.name) continue;
         ++all;
         differing += d.differing > 0;
       }

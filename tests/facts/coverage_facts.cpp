@@ -74,7 +74,7 @@ class CoverageFacts {
     EXPECT_EQ(says.ring_step.value(), expected.last_step);
     EXPECT_EQ(says.now, expected.now);
     std::set<int> painters;
-    for (const auto rank : scene_.paintersOf(q, k))
+    for (const auto rank : scene_.pairPainters(q, k))
       if (rank.exists()) painters.insert(rank.value());
     EXPECT_EQ(painters, expected.painters);
     expectWords(viz::describePair(scene_, q, k), q, k, expected);

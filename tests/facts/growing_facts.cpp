@@ -32,7 +32,7 @@ class GrowingFacts {
       : c_(whole), part_(std::make_shared<traces::Trace>()) {
     for (std::size_t i = 0; i < chunks; ++i) part_->add(whole.chunks[i]);
     if (part_->moments().empty()) return;
-    groups_ = viz::groupsOf(*part_);
+    groups_ = viz::listGroups(*part_);
     cursor_.place = part_->moments()[random() % part_->moments().size()];
     cursor_.group = static_cast<int>(random() % groups_.size());
     const auto& ranks = groups_[static_cast<std::size_t>(cursor_.group)].ranks;

@@ -64,13 +64,13 @@ class Lanes {
     const viz::SpanTree& lane = eventLane({event, at});
     const std::size_t i = random_() % lane.size();
     const viz::SpanPlace place{event.rank, static_cast<viz::LaneKind>(at.lane), lane[i]};
-    const auto found = viz::eventOf(trace_, *tracks_, place);
+    const auto found = viz::spanEvent(trace_, *tracks_, place);
     ASSERT_TRUE(found) << "a bar of no event, at " << lane[i].begin_ns << " of rank "
                        << event.rank.value();
     LaneEvent of_event = laneEvent(*found, axis_);
     const LaneEvent shown{at.lane,        lane[i].begin_ns,   lane[i].end_ns, of_event.bytes,
                           lane[i].source, lane[i].peer_index, lane[i].kind,   lane[i].payload};
-    EXPECT_TRUE(of_event == shown) << viz::wordsOf(viz::detailsOf(*found));
+    EXPECT_TRUE(of_event == shown) << viz::detailWords(viz::spanDetails(*found));
     EXPECT_EQ(found->rank, event.rank);
     expectDetails(*found);
     expectLabel(lane[i], lane.bytes(i));
@@ -120,7 +120,7 @@ class Lanes {
     const viz::RangeMeasure measure = viz::measureRange(*tracks_, ranks, range);
     EXPECT_EQ(measure.hops, hops) << range.begin_ns << " to " << range.end_ns;
     EXPECT_NEAR(static_cast<double>(measure.bytes), bytes, 1 + 1e-9 * bytes);
-    expectRangeWords(viz::wordsOf(measure), range.length(), hops, bytes);
+    expectRangeWords(viz::rangeWords(measure), range.length(), hops, bytes);
   }
 
   static void expectRangeWords(const std::string& says, double length, std::int64_t hops,

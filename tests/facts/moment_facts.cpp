@@ -145,7 +145,7 @@ void expectInstant(const Case& c, const Look& look, std::mt19937& random) {
   const auto instant =
       here->begin +
       static_cast<std::int64_t>(cursor.phase * static_cast<double>(here->end - here->begin));
-  EXPECT_EQ(viz::instantOf(scene, cursor.phase), instant);
+  EXPECT_EQ(viz::instantAt(scene, cursor.phase), instant);
   for (int rank = 0; rank < c.cp; ++rank) {
     const auto& says = scene.ranks[static_cast<std::size_t>(rank)];
     const auto spells = spellsOf(c, c.worldOf(look.group, rank));
@@ -156,7 +156,7 @@ void expectInstant(const Case& c, const Look& look, std::mt19937& random) {
     EXPECT_EQ(says.window.begin_ns, at->begin);
     EXPECT_EQ(says.window.end_ns, at->end);
     if (at->end > at->begin) {
-      EXPECT_NEAR(viz::phaseOf(scene, says, cursor.phase),
+      EXPECT_NEAR(viz::rankPhase(scene, says, cursor.phase),
                   std::clamp(static_cast<double>(instant - at->begin) /
                                  static_cast<double>(at->end - at->begin),
                              0.0, 1.0),

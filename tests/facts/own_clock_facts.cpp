@@ -210,8 +210,8 @@ class OwnClockFacts {
     at.span.payload = static_cast<std::uint8_t>(model.payload);
     at.span.source = static_cast<std::int16_t>(model.source_rank.value());
     at.span.peer_index = static_cast<std::int16_t>(model.peer.value());
-    if (viz::eventsOf(clock(), at).size() != 1) return;
-    expectRows(viz::detailsOf(clock(), at), r, e);
+    if (viz::spanEvents(clock(), at).size() != 1) return;
+    expectRows(viz::spanDetails(clock(), at), r, e);
   }
 
   void expectRows(const viz::SpanDetails& details, std::size_t r, std::size_t e) const;
@@ -222,7 +222,7 @@ class OwnClockFacts {
 
 void OwnClockFacts::expectRows(const viz::SpanDetails& details, std::size_t r,
                                std::size_t e) const {
-  SCOPED_TRACE(viz::wordsOf(details));
+  SCOPED_TRACE(viz::detailWords(details));
   std::map<std::string, std::string> rows(details.rows.begin(), details.rows.end());
   const Times meant = step_.meant.of(r, static_cast<std::uint32_t>(e));
   EXPECT_EQ(rows["axis"], "model, not a measurement");

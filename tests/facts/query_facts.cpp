@@ -48,7 +48,7 @@ std::string placeOf(const Look& look, bool of_layer, bool of_stage) {
 void expectLeads(const Case& c, const viz::QueryAnswer& answer, std::size_t row) {
   viz::Cursor from;
   from.place = {77, traces::Layer::of(66), traces::Direction::kBackward, traces::RingStep::of(55)};
-  const auto leads = viz::cursorOf(answer, row, from);
+  const auto leads = viz::rowCursor(answer, row, from);
   ASSERT_TRUE(leads);
   EXPECT_EQ(leads->rank.value(), wholeIn(answer, row, "rank"));
   const auto& events = c.trace->events(leads->rank);

@@ -130,8 +130,8 @@ void expectTimes(Rows& rows, const Event& e) {
 }  // namespace
 
 void expectDetails(const Event& e) {
-  const viz::SpanDetails details = viz::detailsOf(e);
-  const std::string words = viz::wordsOf(details);
+  const viz::SpanDetails details = viz::spanDetails(e);
+  const std::string words = viz::detailWords(details);
   SCOPED_TRACE(words);
   EXPECT_EQ(details.title, titleMeant(e));
   std::string lines = details.title;
@@ -155,7 +155,7 @@ void expectDetails(const Event& e) {
 }
 
 void expectLabel(const viz::Span& span, std::int64_t bytes) {
-  const std::string label = viz::labelOf(span, bytes);
+  const std::string label = viz::spanLabel(span, bytes);
   const std::map<EventKind, std::string> plain = {
       {EventKind::kMerge, "merge"},    {EventKind::kWait, "wait"},
       {EventKind::kShard, "shard"},    {EventKind::kEmbed, "embed"},

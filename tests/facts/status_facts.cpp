@@ -68,7 +68,7 @@ void expectWorst(const Case& c, const std::string& said) {
 
 void expectHeadline(const Case& c) {
   const Plan& plan = c.oracles.front().plan();
-  const std::string says = viz::headlineOf(*c.trace, false);
+  const std::string says = viz::runHeadline(*c.trace, false);
   constexpr const char* kDealings[] = {"none", "head_tail", "striped", "per_document"};
   const int tokens = c.mistake == "uneven_shards" ? c.unpadded : plan.length;
   const std::string facts = counted(c.layers, "layer") + " · " + counted(tokens, "token") + " · " +
@@ -85,7 +85,7 @@ void expectStatus(const Case& c) {
   traces::WorstDiffs worst;
   worst.update(*c.trace);
   const std::optional<traces::Diagnosis> diagnosis = traces::diagnose(*c.trace);
-  const std::string says = viz::statusOf(*c.trace, {worst, diagnosis, std::nullopt});
+  const std::string says = viz::runStatus(*c.trace, {worst, diagnosis, std::nullopt});
   SCOPED_TRACE(says);
   std::smatch words;
   ASSERT_TRUE(std::regex_match(
@@ -109,7 +109,7 @@ void expectStatus(const Case& c) {
 }
 
 void expectGroups(const Case& c) {
-  const auto groups = viz::groupsOf(*c.trace);
+  const auto groups = viz::listGroups(*c.trace);
   ASSERT_EQ(std::ssize(groups), c.groups());
   for (int group = 0; group < c.groups(); ++group) {
     std::set<int> ranks;

@@ -44,15 +44,15 @@ std::size_t drawRing(const traces::Trace& trace, const Cursor& cursor) {
   std::size_t words = ring.sentence.size() + ring.note.size();
   for (const RankScene& rank : ring.ranks)
     for (const double phase : {0.0, 0.5, 1.0}) {
-      instantOf(ring, phase);
-      words += phaseOf(ring, rank, phase) > 0 ? 1 : 0;
+      instantAt(ring, phase);
+      words += rankPhase(ring, rank, phase) > 0 ? 1 : 0;
     }
   const CoverageScene coverage = makeCoverageScene(trace, cursor);
   words += describe(coverage).size();
   for (const int chunk : {0, coverage.chunks - 1})
     if (!coverage.cells.empty() && chunk >= 0)
       words +=
-          describePair(coverage, chunk, chunk).size() + coverage.paintersOf(chunk, chunk).size();
+          describePair(coverage, chunk, chunk).size() + coverage.pairPainters(chunk, chunk).size();
   return words;
 }
 
@@ -105,10 +105,10 @@ Answer makeScenes(const Words& words) {
     const auto trace = traces::openTrace(words.at(0));
     std::size_t drawn = 0;
     const auto begin = std::chrono::steady_clock::now();
-    const int groups = static_cast<int>(groupsOf(*trace).size());
+    const int groups = static_cast<int>(listGroups(*trace).size());
     for (int group = 0; group < std::min(groups, 3); ++group)
       for (const Place& place : placesIn(*trace)) {
-        const auto ranks = ranksOf(*trace, group);
+        const auto ranks = groupRanks(*trace, group);
         for (const WorldRank rank : {ranks.front(), ranks.back()}) {
           // A large trace is drawn at fewer moments, since one moment must end long before the
           // limit.

@@ -91,7 +91,7 @@ TEST(MeantTest, WithoutAnIntentItSaysThatItIsNotRecorded) {
   const traces::Trace nothing;
   const Meant meant(nothing, 0, {WorldRank::of(0)});
   EXPECT_EQ(meant.pairs({0, 4, 1}, {0, 4, 1}), std::nullopt);
-  EXPECT_EQ(meant.positionOf(TokenIndex::of(3)), std::nullopt);
+  EXPECT_EQ(meant.tokenPosition(TokenIndex::of(3)), std::nullopt);
   EXPECT_NE(meant.positionsMissing().find("not recorded"), std::string::npos);
 }
 

@@ -21,7 +21,7 @@ ChartScene sceneOf(std::shared_ptr<const Tracks> tracks, std::vector<WorldRank> 
   ChartScene scene;
   scene.tracks = std::move(tracks);
   scene.ranks = std::move(ranks);
-  scene.lanes = lanesOf(*scene.tracks, scene.ranks);
+  scene.lanes = usedLanes(*scene.tracks, scene.ranks);
   scene.window = scene.tracks->all();
   scene.selected_rank = scene.ranks.front();
   return scene;

@@ -94,10 +94,10 @@ TEST(ComparedMapTest, AFoldHasTheWorstOfWhatFallsOnItAndNeverTheMean) {
   EXPECT_EQ(three.worst[1], 2u) << "one row of two";
   EXPECT_EQ(three.worst[2], 4u) << "what was compared is shown before what was not";
   EXPECT_FALSE(map->rows[three.worst[5]].compared()) << "nothing of it was";
-  EXPECT_EQ(three.rowsOf(*map, 0, 1), 2);
+  EXPECT_EQ(three.comparedRows(*map, 0, 1), 2);
   const FoldedMap one = folded(*map, 1, 1);
   EXPECT_EQ(one.worst, std::vector<std::size_t>{2});
-  EXPECT_EQ(one.rowsOf(*map, 0, 0), 12);
+  EXPECT_EQ(one.comparedRows(*map, 0, 0), 12);
   EXPECT_EQ(folded(*map, 1000, 1000).worst.size(), 12u) << "no more points than rows";
 }
 

@@ -24,7 +24,7 @@ CoverageScene coverageAt(const IndexedTrace& sample, const Place& place) {
 /// Returns the scene at the last ring step of a layer's pass.
 CoverageScene atTheEnd(const IndexedTrace& sample, Direction direction = Direction::kForward) {
   Place place = test::placeAt(0, 0, direction, 0);
-  place.stage = RingStep::of(ringStepsOf(*sample.trace, place, {WorldRank::of(0)})).previous();
+  place.stage = RingStep::of(countRingSteps(*sample.trace, place, {WorldRank::of(0)})).previous();
   return coverageAt(sample, place);
 }
 
@@ -54,7 +54,7 @@ TEST(CoverageSceneTest, FillsStepByStepUntilEveryPairWasAttendedOnce) {
   EXPECT_EQ(before, 128 * 129 / 2);
   EXPECT_EQ(whole.chunks, 8);
   EXPECT_DOUBLE_EQ(whole.efficiency(), 1.0);
-  EXPECT_EQ(whole.paintersOf(5, 1), std::vector{WorldRank::of(2)});
+  EXPECT_EQ(whole.pairPainters(5, 1), std::vector{WorldRank::of(2)});
   EXPECT_EQ(whole.at(5, 1).ring_step, RingStep::of(1));
   EXPECT_EQ(describe(whole), "✓ every pair of the mask attended exactly once");
 }
@@ -86,7 +86,7 @@ TEST(CoverageSceneTest, NamesTheRanksThatShareHeadsForEachPair) {
   const CoverageScene scene = atTheEnd(IndexedTrace(test::recordedTrace(run)));
   EXPECT_EQ(scene.chunks, 8) << "cut where the ranks' own shards were cut";
   EXPECT_EQ(scene.heads_shared_by, 2);
-  EXPECT_EQ(scene.paintersOf(7, 0), (std::vector{WorldRank::of(0), WorldRank::of(1)}));
+  EXPECT_EQ(scene.pairPainters(7, 0), (std::vector{WorldRank::of(0), WorldRank::of(1)}));
   EXPECT_EQ(describePair(scene, 7, 0),
             "query chunk 7 × key chunk 0: attended by ranks 0, 1, each for its heads, at ring "
             "step 0");

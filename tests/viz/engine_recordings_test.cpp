@@ -49,7 +49,7 @@ TEST(EngineRecordingTest, EveryPairOfTheMaskIsAttendedOnceAndThePlanWasDone) {
       // `attend` without dout has no backward.
       if (std::ranges::find(sample.trace->moments(), place) == sample.trace->moments().end())
         continue;
-      place.stage = RingStep::of(ringStepsOf(*sample.trace, place, everyone())).previous();
+      place.stage = RingStep::of(countRingSteps(*sample.trace, place, everyone())).previous();
       const CoverageScene scene = makeCoverageScene(*sample.trace, IndexedTrace::at(place));
       EXPECT_EQ(describe(scene), "✓ every pair of the mask attended exactly once")
           << file << " " << scene.note;

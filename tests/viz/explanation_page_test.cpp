@@ -173,29 +173,29 @@ TEST(ViewPictureTest, IsThatOfTheViewAtThePlaceAndMovesNothing) {
   at.rank = traces::WorldRank::of(3);
   const Theme& theme = Theme::named("light");
   for (const ViewEntry& entry : viewRegistry()) {
-    const QImage picture = pictureOf(viewing.session, entry.name, at, theme, 2);
+    const QImage picture = drawPicture(viewing.session, entry.name, at, theme, 2);
     EXPECT_EQ(picture.size(), QSize(1520, 920)) << entry.name.toStdString();
     EXPECT_EQ(picture.devicePixelRatio(), 2);
   }
-  EXPECT_NE(pictureOf(viewing.session, "positions", at, theme, 1),
-            pictureOf(viewing.session, "positions", before, theme, 1));
+  EXPECT_NE(drawPicture(viewing.session, "positions", at, theme, 1),
+            drawPicture(viewing.session, "positions", before, theme, 1));
   EXPECT_EQ(viewing.navigator.cursor(), before);
-  EXPECT_ERROR(pictureOf(viewing.session, "rings", at, theme, 1), ErrorCode::kUsage,
+  EXPECT_ERROR(drawPicture(viewing.session, "rings", at, theme, 1), ErrorCode::kUsage,
                "there is no view rings");
 }
 
 TEST(ViewPictureTest, ThePictureOfAFindingIsOfItsPlaceAndNamesIt) {
   Session session;
   session.open(traces::openTrace(kRecording.toStdString()), "a.rscope", false);
-  const auto cards = cardsOf(traces::diagnose(session.trace()));
+  const auto cards = findingCards(traces::diagnose(session.trace()));
   ASSERT_FALSE(cards.empty());
-  const ExplanationPicture picture = pictureOf(session, cards[0], {}, Theme::named("light"), 1);
+  const ExplanationPicture picture = drawPicture(session, cards[0], {}, Theme::named("light"), 1);
   EXPECT_EQ(picture.caption.toStdString(),
             "Positions at step 0 › layer 0 › forward › ring step 0, from a.rscope");
   Cursor cursor;
   cursor = cursorAt(cards[0], cursor);
   cursor.phase = 0.5;
-  EXPECT_EQ(picture.image, pictureOf(session, "positions", cursor, Theme::named("light"), 1));
+  EXPECT_EQ(picture.image, drawPicture(session, "positions", cursor, Theme::named("light"), 1));
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST(MemorySeriesTest, TimeInWhichTheRankWasHeldIsLeftOut) {
     for (const auto& column : series.columns) bytes.push_back(column[kv]);
     return bytes;
   };
-  const auto series = memorySeries(*trace, rank, 4, pausesOf(*trace, rank));
+  const auto series = memorySeries(*trace, rank, 4, rankPauses(*trace, rank));
   EXPECT_EQ(held(series), (std::vector<std::int64_t>{100, 100, 300, 300})) << "of 10 ns each";
   EXPECT_DOUBLE_EQ(series.fraction(10, trace->endNs()), 0.25);
   EXPECT_DOUBLE_EQ(series.fraction(50, trace->endNs()), 0.5) << "on the fold";
@@ -188,7 +188,7 @@ TEST(MeantTest, PaddingAfterAFullMaskIsNoKeyOfAnybody) {
 // -------- status
 
 std::string saidOf(const traces::Trace& trace) {
-  return statusOf(trace, {traces::WorstDiffs(), std::nullopt, std::nullopt});
+  return runStatus(trace, {traces::WorstDiffs(), std::nullopt, std::nullopt});
 }
 
 TEST(RunWordsTest, AFileOfOneRankNamesTheNumberOfAllRanks) {
@@ -215,9 +215,9 @@ TEST(RunWordsTest, VirtualRanksShareTheCoresOfOneMachine) {
 }
 
 TEST(RunWordsTest, TheHeadlineNamesTheBalanceThatWasChosen) {
-  EXPECT_EQ(headlineOf(*test::traceOf("run cp=4 mask=causal seq_len=8\n"), false),
+  EXPECT_EQ(runHeadline(*test::traceOf("run cp=4 mask=causal seq_len=8\n"), false),
             "sample, 1 layer · 8 tokens · 4 ranks · ring, head_tail, causal");
-  EXPECT_EQ(headlineOf(*test::traceOf(""), true), "a run is starting");
+  EXPECT_EQ(runHeadline(*test::traceOf(""), true), "a run is starting");
 }
 
 // -------- mistakes that the doctor cannot judge

@@ -26,7 +26,7 @@ std::vector<TensorRow> rowsOf(const traces::Trace& trace, const traces::Place& p
   return makeTensorRows(trace, cursor, filter, live);
 }
 
-std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis) {
+std::vector<FindingCard> findingCards(const traces::Diagnosis& diagnosis) {
   return makeDoctorScene(diagnosis, false).cards;
 }
 
@@ -37,11 +37,11 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
   EXPECT_EQ(model.rowCount(), 0);
   model.show(rowsOf(*trace, test::forwardAt(1, 2), 3));
   EXPECT_GT(model.rowCount(), 8);
-  ASSERT_GE(model.rowOf("block_lse"), 0);
-  EXPECT_EQ(model.at(model.rowOf("block_lse"))->record.place.stage, RingStep::of(2));
-  EXPECT_EQ(model.at(model.rowOf("q"))->record.place.layer, Layer::of(1));
-  EXPECT_EQ(model.rowOf("dq"), -1) << "backward's are not forward's";
-  const auto q = model.index(model.rowOf("q"), TensorListModel::kShape);
+  ASSERT_GE(model.tensorRow("block_lse"), 0);
+  EXPECT_EQ(model.at(model.tensorRow("block_lse"))->record.place.stage, RingStep::of(2));
+  EXPECT_EQ(model.at(model.tensorRow("q"))->record.place.layer, Layer::of(1));
+  EXPECT_EQ(model.tensorRow("dq"), -1) << "backward's are not forward's";
+  const auto q = model.index(model.tensorRow("q"), TensorListModel::kShape);
   EXPECT_EQ(q.data(Qt::DisplayRole).toString(), "[1×4×32×8]");
   EXPECT_FALSE(model.hasMarks());
   model.show(rowsOf(*trace, test::backwardAt(0, 0), 0, "DQ"));
@@ -66,15 +66,15 @@ TEST(TensorListModelTest, TensorsOfAPausedRunFollowRecordedOnes) {
       {WorldRank::of(2), "of another rank", Layer::none(), "float32", {2}}};
   model.show(rowsOf(*trace, place, 3, "", live));
   ASSERT_EQ(model.rowCount(), recorded + 1);
-  EXPECT_FALSE(model.at(model.rowOf("q"))->only_live);
-  const int row = model.rowOf("weight.mine");
+  EXPECT_FALSE(model.at(model.tensorRow("q"))->only_live);
+  const int row = model.tensorRow("weight.mine");
   ASSERT_EQ(row, recorded);
   EXPECT_TRUE(model.at(row)->only_live);
   EXPECT_TRUE(model.at(row)->record.place.layer.isNone());
   EXPECT_EQ(model.index(row, TensorListModel::kType).data().toString(), "bfloat16");
   EXPECT_EQ(model.index(row, TensorListModel::kRange).data().toString(), "in the paused run");
   model.show(rowsOf(*trace, place, 3, "q", live));
-  EXPECT_EQ(model.rowOf("weight.mine"), -1) << "the filter holds for them too";
+  EXPECT_EQ(model.tensorRow("weight.mine"), -1) << "the filter holds for them too";
 }
 
 TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {
@@ -82,7 +82,7 @@ TEST(FindingsModelTest, PutsFindingsFirstAndPassesQtsModelTest) {
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
   test::RingRun run;
   run.restarts_positions = true;
-  model.show(cardsOf(traces::diagnose(*test::recordedTrace(run))));
+  model.show(findingCards(traces::diagnose(*test::recordedTrace(run))));
   ASSERT_GT(model.rowCount(), 2);
   EXPECT_EQ(model.at(0)->verdict, traces::Verdict::kFound);
   EXPECT_EQ(model.at(0)->view, "positions");

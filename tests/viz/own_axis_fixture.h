@@ -47,7 +47,7 @@ class OwnAxisTest : public testing::Test {
   }
   QPoint at(double ns, int rank, LaneKind lane = LaneKind::kCompute) const {
     const ChartLayout layout = view.chart();
-    const auto* row = layout.row(view.scene().seatOf(WorldRank::of(rank)), lane);
+    const auto* row = layout.row(view.scene().rankSeat(WorldRank::of(rank)), lane);
     return QPointF(layout.scale(view.scene().window).x(ns), row->box.center().y()).toPoint();
   }
 

@@ -246,14 +246,14 @@ TEST(OwnClockTest, ARecordedTimeMapsToTheSameShareOfItsStage) {
 TEST(OwnClockTest, ATooltipSaysThatItsTimesAreAModel) {
   const auto clock = clockOf(kSwap, link(1, 0.1));
   const Span wait = clock->tracks->of(kZero)->lane(LaneKind::kCompute)[1];
-  const SpanDetails details = detailsOf(*clock, {kZero, LaneKind::kCompute, wait});
+  const SpanDetails details = spanDetails(*clock, {kZero, LaneKind::kCompute, wait});
   EXPECT_EQ(details.title, "waits for KV from rank 1");
-  const std::string words = wordsOf(details);
+  const std::string words = detailWords(details);
   EXPECT_NE(words.find("model, not a measurement"), std::string::npos) << words;
   EXPECT_NE(words.find("by the model: 1.1 µs"), std::string::npos) << words;
   EXPECT_NE(words.find("exposed: 1.1 µs"), std::string::npos) << words;
   EXPECT_NE(words.find("recorded wall time: 300 ns"), std::string::npos) << words;
-  EXPECT_TRUE(detailsOf(*clock, SpanPlace()).title.empty());
+  EXPECT_TRUE(spanDetails(*clock, SpanPlace()).title.empty());
 }
 
 TEST(OwnClockTest, NamesTheRunThatWouldRecordMissingTimes) {

@@ -261,7 +261,7 @@ TEST(TimelinePainterTest, APointLeadsToARanksRingStepAndItsInstantIsDrawnThere) 
   EXPECT_EQ(hit.rank, kSeven);
   EXPECT_EQ(hit.place, test::placeAt(3, 1, Direction::kForward, 1));
   EXPECT_NEAR(hit.phase, 0.5, 0.005);
-  EXPECT_NEAR(static_cast<double>(scene.instantOf(RingStep::of(1), hit.phase)), 2600, 4);
+  EXPECT_NEAR(static_cast<double>(scene.instantAt(RingStep::of(1), hit.phase)), 2600, 4);
   EXPECT_NEAR(instantBox(area, scene, 2600).center().x(), scale.x(2600), 1e-6);
   EXPECT_EQ(passHit({scale.x(1500), 40}, area, scene).rank, kFive);
   EXPECT_TRUE(passHit({500, 100}, area, PassScene()).rank.isNone()) << "nothing is recorded";

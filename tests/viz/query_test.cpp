@@ -32,24 +32,24 @@ TEST(QuestionsTest, AQuestionAboutTheRingStepReturnsOnlyItsRows) {
   const QueryAnswer answer = asked(questionsAt(place).front().sql);
   ASSERT_FALSE(answer.rows.empty());
   for (std::size_t row = 0; row < answer.rows.size(); ++row)
-    EXPECT_EQ(cursorOf(answer, row, Cursor())->place, place);
+    EXPECT_EQ(rowCursor(answer, row, Cursor())->place, place);
 }
 
 TEST(QueryAnswerTest, ARowLeadsToTheKnownPartsOfItsPlace) {
   const QueryAnswer answer = asked("SELECT 1 AS layer, 3 AS rank, 'backward' AS direction");
   Cursor from;
   from.place = {7, Layer::of(0), Direction::kForward, RingStep::of(2)};
-  const auto to = cursorOf(answer, 0, from);
+  const auto to = rowCursor(answer, 0, from);
   ASSERT_TRUE(to);
   EXPECT_EQ(to->place, (Place{7, Layer::of(1), Direction::kBackward, RingStep::of(2)}));
   EXPECT_EQ(to->rank, WorldRank::of(3));
-  EXPECT_FALSE(cursorOf(answer, 1, from)) << "there is no such row";
+  EXPECT_FALSE(rowCursor(answer, 1, from)) << "there is no such row";
 }
 
 TEST(QueryAnswerTest, ARowWithoutAPlaceLeadsNowhere) {
   for (const char* sql : {"SELECT 1 AS one", "SELECT NULL AS rank", "SELECT -1 AS layer",
                           "SELECT 'x' AS stage", "SELECT 99999999999 AS train_step"})
-    EXPECT_FALSE(cursorOf(asked(sql), 0, Cursor())) << sql;
+    EXPECT_FALSE(rowCursor(asked(sql), 0, Cursor())) << sql;
 }
 
 TEST(QueryAnswerTest, TakesSoManyRowsAndSaysThatThereAreMore) {

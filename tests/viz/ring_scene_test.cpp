@@ -194,8 +194,8 @@ TEST(RingSentenceTest, ACardAndTheSentenceGiveTheSameReason) {
   EXPECT_EQ(scene.ranks[0].attending, "attends nothing: all in the future");
   EXPECT_EQ(scene.ranks[0].idle, "all in the future");
   for (int why = 0; why < static_cast<int>(traces::WhyEmpty::kCount); ++why) {
-    EXPECT_NE(wordsOf(static_cast<traces::WhyEmpty>(why)).brief, nullptr);
-    EXPECT_NE(wordsOf(static_cast<traces::WhyEmpty>(why)).clause, nullptr);
+    EXPECT_NE(emptyWords(static_cast<traces::WhyEmpty>(why)).brief, nullptr);
+    EXPECT_NE(emptyWords(static_cast<traces::WhyEmpty>(why)).clause, nullptr);
   }
 }
 

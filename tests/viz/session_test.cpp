@@ -206,8 +206,8 @@ TEST(RingSceneTest, OnTheTimeAxisEveryRankStandsWhereItWasAtThatInstant) {
   ASSERT_EQ(scene->ranks.size(), 4u);
   for (const RankScene& rank : scene->ranks) {
     EXPECT_LE(rank.window.begin_ns, viewing.navigator.instant());
-    EXPECT_GE(phaseOf(*scene, rank, 0.5), 0.0);
-    EXPECT_LE(phaseOf(*scene, rank, 0.5), 1.0);
+    EXPECT_GE(rankPhase(*scene, rank, 0.5), 0.0);
+    EXPECT_LE(rankPhase(*scene, rank, 0.5), 1.0);
   }
 }
 

@@ -25,7 +25,7 @@ class TimelineViewTest : public WindowTest {
   TimeWindow shown() const { return view->scene().window; }
   QPoint at(double ns, WorldRank rank, LaneKind lane = LaneKind::kCompute) const {
     const ChartLayout layout = view->chart();
-    const auto* row = layout.row(view->scene().seatOf(rank), lane);
+    const auto* row = layout.row(view->scene().rankSeat(rank), lane);
     return QPointF(layout.scale(shown()).x(ns), row->box.center().y()).toPoint();
   }
   void moveTo(const QPoint& point, Qt::MouseButtons buttons = {}, Qt::KeyboardModifiers with = {}) {

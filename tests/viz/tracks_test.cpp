@@ -54,7 +54,7 @@ TEST(TracksTest, EveryEventButReceivesLiesInTheLaneOfItsKind) {
   EXPECT_EQ(zero.lane(LaneKind::kCollective).size(), 2u);
   EXPECT_EQ(tracks->of(kOne)->lane(LaneKind::kCompute).size(), 1u);
   EXPECT_EQ(tracks->of(WorldRank::of(2)), nullptr);
-  EXPECT_EQ(lanesOf(*tracks, {kZero, kOne}),
+  EXPECT_EQ(usedLanes(*tracks, {kZero, kOne}),
             (std::vector{LaneKind::kCompute, LaneKind::kKv, LaneKind::kCollective}))
       << "no lane for dKV, of which there is none";
   EXPECT_EQ(tracks->begin_ns, 0);
@@ -163,9 +163,9 @@ TEST(RangeMeasureTest, CountsHopsAndTheBytesThatMovedWithin) {
   const RangeMeasure half = measureRange(*tracks, {kZero, kOne}, {250, 400});
   EXPECT_EQ(half.hops, 1);
   EXPECT_EQ(half.bytes, 400) << "half of its time";
-  EXPECT_EQ(wordsOf(half), "150 ns · 1 hop · 400 B · 2.67 GB/s");
+  EXPECT_EQ(rangeWords(half), "150 ns · 1 hop · 400 B · 2.67 GB/s");
   EXPECT_EQ(measureRange(*tracks, {kZero}, {500, 600}).hops, 0);
-  EXPECT_EQ(wordsOf(measureRange(*tracks, {kOne}, {500, 600})), "100 ns · 0 hops");
+  EXPECT_EQ(rangeWords(measureRange(*tracks, {kOne}, {500, 600})), "100 ns · 0 hops");
 }
 
 TEST(StepAccountTest, TheTimeOfARankAddsUpToItsStep) {
@@ -231,11 +231,11 @@ TEST(SpanDetailsTest, ABarLeadsToItsEventAndSaysWhatIsKnown) {
   const auto hit = spanAt(lane, 405, 10);
   ASSERT_TRUE(hit);
   EXPECT_FALSE(spanAt(lane, 420, 10)) << "too far away";
-  const auto event = eventOf(*trace, *tracks, {kZero, LaneKind::kKv, *hit});
+  const auto event = spanEvent(*trace, *tracks, {kZero, LaneKind::kKv, *hit});
   ASSERT_TRUE(event);
   EXPECT_EQ(event->kind, EventKind::kSend);
   EXPECT_EQ(event->peer, kOne);
-  const std::string words = wordsOf(detailsOf(*event));
+  const std::string words = detailWords(spanDetails(*event));
   EXPECT_EQ(words,
             "KV 0 under way to rank 1\nrank: 0\nplace: step 0 › layer 0 › forward › ring step 0\n"
             "wall time: 300 ns\nbytes: 800 B\nwhile it moved: 2.67 GB/s");

@@ -132,7 +132,7 @@ void EngineLink::readFrames() {
         handle(control::decodeMessage(traces::parseFrameJson(*frame)));
     }
   } catch (...) {
-    failure_ = "the control connection broke: " + problemOf(std::current_exception());
+    failure_ = "the control connection broke: " + describeProblem(std::current_exception());
     process_->kill();
   }
 }

@@ -29,7 +29,7 @@ Reading readRecording(const std::string& folder, bool diagnosed) {
     reading.trace->readEvents();
     if (diagnosed) reading.diagnosis = traces::diagnose(*reading.trace);
   } catch (...) {
-    reading.problem = problemOf(std::current_exception());
+    reading.problem = describeProblem(std::current_exception());
   }
   return reading;
 }

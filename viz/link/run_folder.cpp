@@ -70,7 +70,7 @@ bool isPinRecord(const QString& record) {
 
 RunFolder::RunFolder(const QString& path) : path_(QDir::cleanPath(path)) {}
 
-QString RunFolder::recordOf(const QString& path) const {
+QString RunFolder::recordFile(const QString& path) const {
   const QFileInfo run(path);
   if (QFileInfo(run.absolutePath()) != QFileInfo(path_)) return {};
   return path_ + kRecords + "/" + run.fileName();
@@ -104,27 +104,27 @@ RunHold RunFolder::reserveJob(const QDateTime& now) {
 }
 
 RunHold RunFolder::adopt(const QString& path) {
-  if (recordOf(path).isEmpty()) return {};
+  if (recordFile(path).isEmpty()) return {};
   QDir().mkpath(path_ + kRecords);
   return record(path).adopt();
 }
 
 RunHold RunFolder::hold(const QString& path) const {
-  return recordOf(path).isEmpty() ? RunHold() : record(path).share();
+  return recordFile(path).isEmpty() ? RunHold() : record(path).share();
 }
 
 bool RunFolder::isOwn(const QString& path) const {
-  const QString record = recordOf(path);
+  const QString record = recordFile(path);
   return !record.isEmpty() && QFileInfo(record).isFile();
 }
 
 bool RunFolder::isPinned(const QString& path) const {
-  return isOwn(path) && isPinRecord(recordOf(path));
+  return isOwn(path) && isPinRecord(recordFile(path));
 }
 
 void RunFolder::setPinned(const QString& path, bool pinned) {
   if (!isOwn(path)) return;
-  QFile file(recordOf(path));
+  QFile file(recordFile(path));
   const QByteArray text = pinned ? kPinned : "";
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) || file.write(text) != text.size() ||
       !file.flush())

@@ -54,8 +54,8 @@ class RunFolder {
  private:
   enum class Makes { kFile, kNothing };
   RunHold reserve(const QString& stem, const QString& extension, Makes makes);
-  QString recordOf(const QString& path) const;
-  RunRecord record(const QString& path) const { return {recordOf(path), path}; }
+  QString recordFile(const QString& path) const;
+  RunRecord record(const QString& path) const { return {recordFile(path), path}; }
   QStringList ownNames() const;
   bool remove(const QString& name);
   void removeLeftovers();

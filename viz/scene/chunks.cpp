@@ -48,13 +48,13 @@ GroupPass::GroupPass(const Trace& trace, const Place& pass, const std::vector<Wo
   if (!too_many_) placeRows();
 }
 
-GroupRank GroupPass::seatOf(WorldRank rank) const {
+GroupRank GroupPass::rankSeat(WorldRank rank) const {
   const auto found = std::ranges::find(ranks_, rank);
   return found == ranks_.end() ? GroupRank::none() : GroupRank::of(found - ranks_.begin());
 }
 
 const ScheduleRecord* GroupPass::schedule(WorldRank rank) const {
-  const GroupRank seat = seatOf(rank);
+  const GroupRank seat = rankSeat(rank);
   return seat.isNone() ? nullptr : schedules_[seat.index()];
 }
 
@@ -129,7 +129,7 @@ void GroupPass::cutSequence() {
 }
 
 /// Adds the local rows of a run that begins at local row `at`, by chunks.
-void GroupPass::addChunksOf(const ShardRun& run, std::int64_t at, std::vector<LocalRun>& to) const {
+void GroupPass::addChunks(const ShardRun& run, std::int64_t at, std::vector<LocalRun>& to) const {
   const auto first = std::ranges::lower_bound(chunks_, run.begin, {}, &ShardRun::begin);
   if (isStrided(run)) {
     const auto chunk = std::find(first, chunks_.end(), run);
@@ -151,7 +151,7 @@ void GroupPass::placeRows() {
     if (!schedules_[seat]) continue;
     std::int64_t at = 0;
     for (const ShardRun& run : schedules_[seat]->rows) {
-      addChunksOf(run, at, rows_[seat]);
+      addChunks(run, at, rows_[seat]);
       at += run.count;
       too_many_ = placed + rows_[seat].size() > kMostRuns;
       if (too_many_) break;
@@ -163,14 +163,14 @@ void GroupPass::placeRows() {
 
 const std::vector<LocalRun>& GroupPass::rows(WorldRank rank) const {
   static const std::vector<LocalRun> kNone;
-  const GroupRank seat = seatOf(rank);
+  const GroupRank seat = rankSeat(rank);
   return seat.isNone() ? kNone : rows_[seat.index()];
 }
 
 std::vector<int> GroupPass::ownedChunks(WorldRank rank) const {
   std::vector<LocalRun> owned;
   if (!too_many_)
-    for (const ShardRun& run : ownRuns(rank)) addChunksOf(run, 0, owned);
+    for (const ShardRun& run : ownRuns(rank)) addChunks(run, 0, owned);
   std::vector<int> chunks;
   chunks.reserve(owned.size());
   for (const LocalRun& run : owned) chunks.push_back(run.chunk);
@@ -178,7 +178,7 @@ std::vector<int> GroupPass::ownedChunks(WorldRank rank) const {
   return chunks;
 }
 
-std::int64_t GroupPass::rowOf(WorldRank rank, TokenIndex token) const {
+std::int64_t GroupPass::localRow(WorldRank rank, TokenIndex token) const {
   const ScheduleRecord* of_rank = schedule(rank);
   std::int64_t at = 0;
   if (of_rank)

@@ -40,7 +40,7 @@ class GroupPass {
 
   const std::vector<WorldRank>& ranks() const { return ranks_; }
   /// None: the rank is not of this group.
-  GroupRank seatOf(WorldRank rank) const;
+  GroupRank rankSeat(WorldRank rank) const;
   /// Of the rank, or null where it was not recorded.
   const traces::ScheduleRecord* schedule(WorldRank rank) const;
   /// Every rank's schedule is recorded.
@@ -59,13 +59,13 @@ class GroupPass {
   /// The chunks that a rank owns, ascending; empty: not recorded.
   std::vector<int> ownedChunks(WorldRank rank) const;
   /// The local row of a token in what a rank attends with; -1: it has none.
-  std::int64_t rowOf(WorldRank rank, TokenIndex token) const;
+  std::int64_t localRow(WorldRank rank, TokenIndex token) const;
 
  private:
   void cutSequence();
   void placeRows();
   std::vector<traces::ShardRun> ownRuns(WorldRank rank) const;
-  void addChunksOf(const traces::ShardRun& run, std::int64_t at, std::vector<LocalRun>& to) const;
+  void addChunks(const traces::ShardRun& run, std::int64_t at, std::vector<LocalRun>& to) const;
 
   const traces::Trace& trace_;
   std::int32_t train_step_;

@@ -214,8 +214,8 @@ std::optional<std::size_t> rowThatDiffers(const ComparedMap& map, std::optional<
   return differs(rows[*from]) ? from : std::nullopt;
 }
 
-std::int64_t FoldedMap::rowsOf(const DifferenceMap& map, std::size_t line,
-                               std::size_t column) const {
+std::int64_t FoldedMap::comparedRows(const DifferenceMap& map, std::size_t line,
+                                     std::size_t column) const {
   const auto many = [](std::size_t at, std::size_t of, std::size_t all) {
     return static_cast<std::int64_t>(begin(at + 1, of, all) - begin(at, of, all));
   };

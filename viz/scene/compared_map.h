@@ -65,7 +65,8 @@ struct FoldedMap {
   std::vector<std::size_t> worst;  ///< [lines, columns], indices into DifferenceMap::rows
 
   /// How many rows fall on a point.
-  std::int64_t rowsOf(const traces::DifferenceMap& map, std::size_t line, std::size_t column) const;
+  std::int64_t comparedRows(const traces::DifferenceMap& map, std::size_t line,
+                            std::size_t column) const;
 };
 /// No more lines and columns than `map` has, which must not be empty, and at least one.
 FoldedMap folded(const traces::DifferenceMap& map, std::size_t columns, std::size_t lines);

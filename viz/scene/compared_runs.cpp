@@ -33,8 +33,8 @@ ComparedRuns compareFiles(const std::string& run, const std::string& other,
   const auto equal = floor.empty() ? nullptr : traces::openTrace(floor);
   if (!traces::goesOn(go_on, kOpening)) return {};
   ComparedRuns runs{
-      {run, headlineOf(*a, false)},
-      {other, headlineOf(*b, false)},
+      {run, runHeadline(*a, false)},
+      {other, runHeadline(*b, false)},
       traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, kCompared))};
   if (traces::goesOn(go_on, kCompared)) tellDiagnosis(traces::diagnose(*b), runs.other);
   return runs;

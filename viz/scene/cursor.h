@@ -13,7 +13,7 @@ enum class Axis { kRingStep, kTime };
 
 /// Where a recording is looked at. What is shown is a function of this value and of the data.
 struct Cursor {
-  int group = 0;                      ///< whose ranks are viewed: an index into groupsOf(trace)
+  int group = 0;                      ///< whose ranks are viewed: an index into listGroups(trace)
   Place place;                        ///< one of the trace's moments; anything while it has none
   double phase = 0;                   ///< how far into the ring step, 0 to 1
   WorldRank rank = WorldRank::of(0);  ///< the selected one of the group's ranks

@@ -24,7 +24,7 @@ Group named(std::vector<WorldRank> ranks) {
 
 }  // namespace
 
-std::vector<Group> groupsOf(const traces::Trace& trace) {
+std::vector<Group> listGroups(const traces::Trace& trace) {
   if (trace.worldSize() == 0) return {};
   std::vector<Group> groups;
   for (auto& members : traces::sequenceGroups(trace))
@@ -42,14 +42,14 @@ bool hasWholeGroup(const traces::Trace& trace) {
   });
 }
 
-std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group) {
-  const auto groups = groupsOf(trace);
+std::vector<WorldRank> groupRanks(const traces::Trace& trace, int group) {
+  const auto groups = listGroups(trace);
   const auto at = static_cast<std::size_t>(group);
   return group >= 0 && at < groups.size() ? groups[at].ranks : std::vector<WorldRank>();
 }
 
 int groupWith(const traces::Trace& trace, WorldRank rank, int otherwise) {
-  const auto groups = groupsOf(trace);
+  const auto groups = listGroups(trace);
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (std::ranges::find(groups[i].ranks, rank) != groups[i].ranks.end())
       return static_cast<int>(i);

@@ -17,10 +17,10 @@ struct Group {
 };
 
 /// All groups of a recording; none before its first event.
-std::vector<Group> groupsOf(const traces::Trace& trace);
+std::vector<Group> listGroups(const traces::Trace& trace);
 
 /// The ranks of one of them; empty when there is no such group.
-std::vector<WorldRank> ranksOf(const traces::Trace& trace, int group);
+std::vector<WorldRank> groupRanks(const traces::Trace& trace, int group);
 
 /// The number of the group that a rank is in; `otherwise` where it is in none.
 int groupWith(const traces::Trace& trace, WorldRank rank, int otherwise);

@@ -36,7 +36,7 @@ std::string Meant::manner() const {
   return words.empty() ? ", causally" : words;
 }
 
-std::optional<std::int64_t> Meant::positionOf(TokenIndex token) const {
+std::optional<std::int64_t> Meant::tokenPosition(TokenIndex token) const {
   if (!positionsMissing().empty()) return std::nullopt;
   if (intent_->positions == PositionRule::kWholeSequence) return token.value();
   const TokenRun* document =

@@ -26,10 +26,10 @@ class Meant {
   std::string manner() const;
 
   /// The position id that a token should have; nothing where that is not recorded.
-  std::optional<std::int64_t> positionOf(TokenIndex token) const;
+  std::optional<std::int64_t> tokenPosition(TokenIndex token) const;
   /// True for the first token of a document after the first.
   bool documentBeginsAt(TokenIndex token) const;
-  /// Why positionOf() knows nothing; empty when it does.
+  /// Why tokenPosition() knows nothing; empty when it does.
   std::string positionsMissing() const;
 
  private:

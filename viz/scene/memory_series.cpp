@@ -8,7 +8,7 @@
 
 namespace ringscope::viz {
 
-TimeFolds pausesOf(const traces::Trace& trace, WorldRank rank) {
+TimeFolds rankPauses(const traces::Trace& trace, WorldRank rank) {
   std::vector<TimeFold> held;
   for (const traces::Event& event : trace.events(rank))
     if (event.kind == traces::EventKind::kPause) held.push_back({event.begin_ns, event.end_ns});

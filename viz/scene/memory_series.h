@@ -34,7 +34,7 @@ struct MemorySeries {
 };
 
 /// When a rank was held at a gate. Decodes all of its events.
-TimeFolds pausesOf(const traces::Trace& trace, WorldRank rank);
+TimeFolds rankPauses(const traces::Trace& trace, WorldRank rank);
 
 /// `columns` samples from time 0 to the end of the recording, of what the training step needs.
 MemorySeries memorySeries(const traces::Trace& trace, WorldRank rank, std::size_t columns,

@@ -20,7 +20,7 @@ void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_
   PositionRun run;
   for (std::int64_t i = 0; i < chunk.end - chunk.begin; ++i) {
     const auto position = traces::wholeNumber(positions[offset + static_cast<std::size_t>(i)]);
-    const auto should = meant.positionOf(TokenIndex::of(chunk.begin + i));
+    const auto should = meant.tokenPosition(TokenIndex::of(chunk.begin + i));
     const bool wrong = should && position != *should;
     if (run.tokens > 0 && (wrong != run.wrong || position != run.end + 1)) {
       row.runs.push_back(run);
@@ -58,7 +58,7 @@ bool PositionStrip::complete() const {
 PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor) {
   PositionStrip strip;
   const int train_step = cursor.place.train_step;
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   const Meant meant(trace, train_step, ranks);
   strip.unknown = meant.positionsMissing();
   strip.advice = traces::captureAdvice(trace, "stats", "would show them");

@@ -103,7 +103,7 @@ void sayAttending(const Source& source, RankScene& scene) {
   const auto stages = source.trace.stagesAt(scene.place, scene.rank);
   scene.attending = describeCells(scene.cells);
   if (scene.queries == 0) {
-    scene.idle = stages.empty() ? "why is not recorded" : wordsOf(whyAllEmpty(stages)).brief;
+    scene.idle = stages.empty() ? "why is not recorded" : emptyWords(whyAllEmpty(stages)).brief;
     scene.attending = "attends nothing: " + scene.idle;
   } else if (scene.attending.empty()) {
     scene.attending =
@@ -169,13 +169,13 @@ Place placeAt(const Source& source, const Place& viewed, WorldRank rank, std::in
 
 }  // namespace
 
-GroupRank RingScene::seatOf(WorldRank rank) const {
+GroupRank RingScene::rankSeat(WorldRank rank) const {
   const auto found = std::ranges::find(ranks, rank, &RankScene::rank);
   return found == ranks.end() ? GroupRank::none() : GroupRank::of(found - ranks.begin());
 }
 
 const RankScene& RingScene::selectedRank() const {
-  return ranks.at(seatOf(selected).index());
+  return ranks.at(rankSeat(selected).index());
 }
 
 std::string RingScene::ringsText() const {
@@ -190,7 +190,7 @@ std::string RingScene::ringsText() const {
 
 RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   RingScene scene;
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   if (trace.moments().empty() || ranks.empty() || (live && !hasWholeGroup(trace))) {
     scene.note = live ? "The run is starting; its first ring step appears here."
                  : traces::importedFrom(trace)
@@ -202,8 +202,8 @@ RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   const Source source{trace, pass};
   scene.place = cursor.place;
   scene.axis = cursor.axis;
-  scene.selected = pass.seatOf(cursor.rank).isNone() ? ranks.front() : cursor.rank;
-  scene.ring_steps = ringStepsOf(trace, scene.place, ranks);
+  scene.selected = pass.rankSeat(cursor.rank).isNone() ? ranks.front() : cursor.rank;
+  scene.ring_steps = countRingSteps(trace, scene.place, ranks);
   scene.heads_shared_by = headsSharedBy(pass);
   scene.rings = ringsOf(pass);
   scene.chunk_count = pass.tooMany() ? 0 : static_cast<int>(pass.chunks().size());
@@ -222,13 +222,13 @@ RingScene makeRingScene(const Trace& trace, const Cursor& cursor, bool live) {
   return scene;
 }
 
-std::int64_t instantOf(const RingScene& scene, double phase) {
+std::int64_t instantAt(const RingScene& scene, double phase) {
   return scene.ranks.empty() ? 0 : scene.selectedRank().window.at(phase);
 }
 
-double phaseOf(const RingScene& scene, const RankScene& rank, double phase) {
+double rankPhase(const RingScene& scene, const RankScene& rank, double phase) {
   if (scene.axis == Axis::kRingStep || rank.window.length() <= 0) return phase;
-  return rank.window.fraction(instantOf(scene, phase));
+  return rank.window.fraction(instantAt(scene, phase));
 }
 
 }  // namespace ringscope::viz

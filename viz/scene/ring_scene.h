@@ -79,7 +79,7 @@ struct RingScene {
   std::string note;      ///< why there are no ranks; empty when there are
 
   /// Where a rank sits; none: it is not of this group.
-  GroupRank seatOf(WorldRank rank) const;
+  GroupRank rankSeat(WorldRank rank) const;
   const RankScene& selectedRank() const;
   /// "2 rings: ranks 0, 2 · ranks 1, 3"; empty where there is one.
   std::string ringsText() const;
@@ -96,9 +96,9 @@ inline constexpr double kShortestHop = 0.5 / kStepSeconds;
 RingScene makeRingScene(const traces::Trace& trace, const Cursor& cursor, bool live = false);
 
 /// The instant on the run's clock that the selected rank's phase means.
-std::int64_t instantOf(const RingScene& scene, double phase);
+std::int64_t instantAt(const RingScene& scene, double phase);
 
 /// How far a rank is in its own ring step when the selected one is at `phase`.
-double phaseOf(const RingScene& scene, const RankScene& rank, double phase);
+double rankPhase(const RingScene& scene, const RankScene& rank, double phase);
 
 }  // namespace ringscope::viz

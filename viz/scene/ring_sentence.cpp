@@ -154,12 +154,12 @@ class Sentence {
     if (stages_.empty()) return " attends nothing that is recorded here; " + noSchedule(trace_);
     if (stages_.size() > 1)
       return " attends none of the " + std::to_string(stages_.size()) + " gathered blocks; " +
-             wordsOf(whyAllEmpty(stages_)).clause;
+             emptyWords(whyAllEmpty(stages_)).clause;
     const StageRecord& stage = *stages_.front();
     const std::string block = "block " + toString(stage.source_rank);
     return (sends(stage.source_rank) ? " passes " + block + " on"
                                      : " holds " + block + " and attends none of it") +
-           "; " + wordsOf(stage.why_empty).clause;
+           "; " + emptyWords(stage.why_empty).clause;
   }
 
   const traces::Trace& trace_;

@@ -39,7 +39,7 @@ std::string worstText(const traces::DiffRecord* worst) {
 
 }  // namespace
 
-std::string headlineOf(const traces::Trace& trace, bool live) {
+std::string runHeadline(const traces::Trace& trace, bool live) {
   const traces::RunSpec* run = trace.run();
   if (!run && live) return "a run is starting";
   if (!run) {
@@ -52,7 +52,7 @@ std::string headlineOf(const traces::Trace& trace, bool live) {
          name(run->mask);
 }
 
-std::string statusOf(const traces::Trace& trace, const StatusSources& sources) {
+std::string runStatus(const traces::Trace& trace, const StatusSources& sources) {
   std::string words = sources.live.value_or("recorded");
   if (trace.worldSize() == 0) return words;
   const auto say = [&words](const std::string& part) { words += " · " + part; };

@@ -10,7 +10,7 @@ namespace ringscope::viz {
 
 /// "sample, 2 layers · 256 tokens · 4 ranks · ring, head_tail, causal": the run on show, as it was
 /// carried out. `live`: the trace still grows. Empty where nothing says what run it is.
-std::string headlineOf(const traces::Trace& trace, bool live);
+std::string runHeadline(const traces::Trace& trace, bool live);
 
 /// What the status line is made from beside the trace.
 struct StatusSources {
@@ -20,8 +20,7 @@ struct StatusSources {
 };
 
 /// "recorded · 4 ranks on 2 cores (virtual: overlap is the scheduler’s) · 1,204 events · 0 dropped
-/// · worst of the run 0.9× limit (layer 2, dk) · 1 finding": what is there of the run, and what
-/// came of it.
-std::string statusOf(const traces::Trace& trace, const StatusSources& sources);
+/// · worst 0.9× limit (layer 2, dk) · 1 finding": what is there of the run, and what came of it.
+std::string runStatus(const traces::Trace& trace, const StatusSources& sources);
 
 }  // namespace ringscope::viz

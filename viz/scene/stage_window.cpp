@@ -27,8 +27,8 @@ StageWindow stageWindow(const traces::Trace& trace, const traces::Place& place, 
   return window.recorded() ? window : StageWindow();
 }
 
-int ringStepsOf(const traces::Trace& trace, traces::Place place,
-                const std::vector<WorldRank>& ranks) {
+int countRingSteps(const traces::Trace& trace, traces::Place place,
+                   const std::vector<WorldRank>& ranks) {
   int steps = 0;
   for (const WorldRank rank : ranks)
     if (const auto* schedule = trace.schedule(place.train_step, rank, place.direction))

@@ -28,7 +28,7 @@ StageWindow stageWindow(const traces::Trace& trace, const traces::Place& place, 
 
 /// Ring steps of the pass (one direction of one layer) that a place belongs to: as the ranks'
 /// schedules have them, and never fewer than are recorded.
-int ringStepsOf(const traces::Trace& trace, traces::Place place,
-                const std::vector<WorldRank>& ranks);
+int countRingSteps(const traces::Trace& trace, traces::Place place,
+                   const std::vector<WorldRank>& ranks);
 
 }  // namespace ringscope::viz

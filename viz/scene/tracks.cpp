@@ -69,7 +69,7 @@ void TracksBuilder::take(const Event& event) {
 }
 
 void TracksBuilder::count(const Event& event, const Span& span) {
-  StepTrack& step = stepOf(event.place.train_step);
+  StepTrack& step = stepTrack(event.place.train_step);
   step.begin_ns = std::min(step.begin_ns, span.begin_ns);
   step.end_ns = std::max(step.end_ns, span.end_ns);
   if (span.shade != Shade::kMessage)
@@ -78,7 +78,7 @@ void TracksBuilder::count(const Event& event, const Span& span) {
 }
 
 /// Ranks are never far apart, so it is nearly always the one before.
-StepTrack& TracksBuilder::stepOf(std::int32_t train_step) {
+StepTrack& TracksBuilder::stepTrack(std::int32_t train_step) {
   if (last_ && last_->train_step == train_step) return *last_;
   last_ = &steps_[train_step];
   last_->train_step = train_step;

@@ -77,7 +77,7 @@ class TracksBuilder {
 
  private:
   void count(const traces::Event& event, const Span& span);
-  StepTrack& stepOf(std::int32_t train_step);
+  StepTrack& stepTrack(std::int32_t train_step);
   void fold();
 
   TrackAxis axis_;

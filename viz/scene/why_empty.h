@@ -16,7 +16,7 @@ struct WhyEmptyWords {
   const char* clause;  ///< after "…; "
 };
 
-inline WhyEmptyWords wordsOf(traces::WhyEmpty why) {
+inline WhyEmptyWords emptyWords(traces::WhyEmpty why) {
   static constexpr std::array<WhyEmptyWords, static_cast<std::size_t>(traces::WhyEmpty::kCount)>
       kWords = {{
           {"planned, not recorded", "the schedule lets it attend some, and nothing is recorded"},

@@ -33,7 +33,7 @@ Background::Made Background::made(const Make& make, std::stop_token stop) {
   try {
     return {make(std::move(stop)), {}};
   } catch (...) {
-    return {{}, problemOf(std::current_exception())};
+    return {{}, describeProblem(std::current_exception())};
   }
 }
 

@@ -32,12 +32,12 @@ int Navigator::moment() const {
 }
 
 std::int64_t Navigator::instant() const {
-  return instantOf(*session_.ring(cursor_), cursor_.phase);
+  return instantAt(*session_.ring(cursor_), cursor_.phase);
 }
 
 Cursor Navigator::settled(Cursor cursor) const {
   cursor.phase = std::clamp(cursor.phase, 0.0, 1.0);
-  const auto groups = groupsOf(session_.trace());
+  const auto groups = listGroups(session_.trace());
   cursor.group = std::clamp(cursor.group, 0, std::max(0, static_cast<int>(groups.size()) - 1));
   if (!groups.empty()) {
     const auto& ranks = groups[static_cast<std::size_t>(cursor.group)].ranks;
@@ -75,7 +75,7 @@ void Navigator::setPlace(const Place& place) {
 }
 
 void Navigator::selectRank(WorldRank rank) {
-  const auto ranks = ranksOf(session_.trace(), cursor_.group);
+  const auto ranks = groupRanks(session_.trace(), cursor_.group);
   if (std::ranges::find(ranks, rank) == ranks.end()) return;
   Cursor cursor = cursor_;
   cursor.rank = rank;
@@ -83,7 +83,8 @@ void Navigator::selectRank(WorldRank rank) {
 }
 
 void Navigator::setGroup(int group) {
-  const auto from = ranksOf(session_.trace(), cursor_.group), to = ranksOf(session_.trace(), group);
+  const auto from = groupRanks(session_.trace(), cursor_.group),
+             to = groupRanks(session_.trace(), group);
   if (to.empty()) return;
   const auto seat = std::ranges::find(from, cursor_.rank) - from.begin();
   Cursor cursor = cursor_;

@@ -7,7 +7,7 @@
 
 namespace ringscope::viz {
 
-QString problemOf(const std::exception_ptr& thrown) {
+QString describeProblem(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {

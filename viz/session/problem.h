@@ -7,6 +7,6 @@
 namespace ringscope::viz {
 
 /// One sentence for people of whatever was thrown.
-QString problemOf(const std::exception_ptr& thrown);
+QString describeProblem(const std::exception_ptr& thrown);
 
 }  // namespace ringscope::viz

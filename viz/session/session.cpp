@@ -86,7 +86,7 @@ std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) co
 TimeFolds Session::pauses(WorldRank rank) const {
   if (const auto of_file = tracks_.ofFile()) return of_file->folds;
   const bool in_memory = was_live_ || TrackStore::hasFewEvents(*trace_);
-  return in_memory ? pausesOf(*trace_, rank) : TimeFolds();
+  return in_memory ? rankPauses(*trace_, rank) : TimeFolds();
 }
 
 void Session::diagnose(const QString& path) {
@@ -100,7 +100,7 @@ void Session::diagnose(const QString& path) {
           return traces::diagnose(*trace);
         } catch (...) {
           traces::Diagnosis none;
-          none.problem = problemOf(std::current_exception()).toStdString();
+          none.problem = describeProblem(std::current_exception()).toStdString();
           return none;
         }
       },

@@ -8,7 +8,7 @@ QColor disabledColor(const Theme& theme) {
   return theme.is_dark ? QColor("#8A8A8A") : QColor("#707070");
 }
 
-QPalette paletteOf(const Theme& theme) {
+QPalette makePalette(const Theme& theme) {
   QPalette palette;
   const std::pair<QPalette::ColorRole, QColor> roles[] = {
       {QPalette::Window, theme.panel},        {QPalette::WindowText, theme.text},

@@ -11,6 +11,6 @@ namespace ringscope::viz {
 QColor disabledColor(const Theme& theme);
 
 /// The theme for what its style sheet does not name: file dialogs, menus, tips.
-QPalette paletteOf(const Theme& theme);
+QPalette makePalette(const Theme& theme);
 
 }  // namespace ringscope::viz

@@ -11,7 +11,7 @@ bool Application::notify(QObject* receiver, QEvent* event) {
   try {
     return QApplication::notify(receiver, event);
   } catch (...) {
-    const QString problem = problemOf(std::current_exception());
+    const QString problem = describeProblem(std::current_exception());
     if (problem == last_) return true;
     last_ = problem;
     std::cerr << "ringscope-gui: " << problem.toStdString() << "\n";

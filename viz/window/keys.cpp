@@ -15,19 +15,20 @@ void moveBy(Viewing& viewing, int direction, Qt::KeyboardModifiers modifiers) {
   if (modifiers & Qt::ControlModifier) return viewing.navigator.moveTrainStep(direction);
   const auto& trace = viewing.session.trace();
   const Cursor& cursor = viewing.navigator.cursor();
-  const int pass = std::max(1, ringStepsOf(trace, cursor.place, ranksOf(trace, cursor.group)));
+  const int pass =
+      std::max(1, countRingSteps(trace, cursor.place, groupRanks(trace, cursor.group)));
   viewing.navigator.move(direction * (modifiers & Qt::ShiftModifier ? pass : 1));
 }
 
 /// Of the group that is viewed; nothing where it has no such seat.
 void selectSeat(Viewing& viewing, std::size_t seat) {
-  const auto ranks = ranksOf(viewing.session.trace(), viewing.navigator.cursor().group);
+  const auto ranks = groupRanks(viewing.session.trace(), viewing.navigator.cursor().group);
   if (seat < ranks.size()) viewing.navigator.selectRank(ranks[seat]);
 }
 
 /// The next rank of the group, or the one before; round again at the ends.
 void selectNext(Viewing& viewing, bool back) {
-  const auto ranks = ranksOf(viewing.session.trace(), viewing.navigator.cursor().group);
+  const auto ranks = groupRanks(viewing.session.trace(), viewing.navigator.cursor().group);
   const auto at = std::ranges::find(ranks, viewing.navigator.rank());
   if (at == ranks.end()) return;
   const auto seat = static_cast<std::size_t>(at - ranks.begin());
@@ -65,7 +66,7 @@ void changeAxis(Viewing& viewing, const QKeyEvent&) {
 }
 
 void selectNextGroup(Viewing& viewing, const QKeyEvent&) {
-  const auto groups = static_cast<int>(groupsOf(viewing.session.trace()).size());
+  const auto groups = static_cast<int>(listGroups(viewing.session.trace()).size());
   viewing.navigator.setGroup((viewing.navigator.cursor().group + 1) % std::max(1, groups));
 }
 

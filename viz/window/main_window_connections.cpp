@@ -78,11 +78,11 @@ void MainWindow::refreshStatus() {
   if (session.live()) live = (shows_job_ ? job_.sentence() : engine_.sentence()).toStdString();
   headline_->setText(shows_job_ && !session.trace().run()
                          ? QString("a job sends its recording")
-                         : QString::fromStdString(headlineOf(session.trace(), session.live())));
+                         : QString::fromStdString(runHeadline(session.trace(), session.live())));
   const bool shows_nothing = session.empty() && !live && (trace_path_.isEmpty() || run_failed_);
   status_->setText(shows_nothing
                        ? QString()
-                       : QString::fromStdString(statusOf(
+                       : QString::fromStdString(runStatus(
                              session.trace(), {session.worst(), session.diagnosis(), live})));
   const QFileInfo file(trace_path_);
   export_->setRecording(session.live() || session.empty() || !file.exists() ? "" : trace_path_);

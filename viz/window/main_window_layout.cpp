@@ -68,7 +68,7 @@ void MainWindow::chooseNextTheme() {
 
 void MainWindow::setTheme(const Theme& theme) {
   theme_ = &theme;
-  QApplication::setPalette(paletteOf(theme));  // dialogs and menus are windows of their own
+  QApplication::setPalette(makePalette(theme));  // dialogs and menus are windows of their own
   const double zoom = presenting_ ? kPresenterZoom : 1;
   setStyleSheet(themeStyleSheet(theme, zoom) +
                 QString("QWidget#separator { background: %1; }").arg(theme.line.name()));

@@ -183,7 +183,7 @@ void MainWindow::openTrace(const QString& path) {
         try {
           result.trace = traces::openTrace(path);
         } catch (...) {
-          result.failure = problemOf(std::current_exception());
+          result.failure = describeProblem(std::current_exception());
         }
         return result;
       },

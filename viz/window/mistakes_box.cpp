@@ -132,11 +132,11 @@ void MistakesBox::setOpened(const QString& path, bool can_run_again) {
   setRecording(path);
   sealed_.clear();
   keep_->hide();
-  if (can_run_again) readSealedOf(path);
+  if (can_run_again) readSealed(path);
   chosenChanged();
 }
 
-void MistakesBox::readSealedOf(const QString& path) {
+void MistakesBox::readSealed(const QString& path) {
   setChosen({});
   std::vector<std::string> documents;
   bool changed = false;

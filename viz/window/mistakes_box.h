@@ -36,7 +36,7 @@ class MistakesBox : public QWidget {
  private:
   QWidget* makeList();
   void reveal();
-  void readSealedOf(const QString& path);
+  void readSealed(const QString& path);
   void chosenChanged();
 
   QString recording_;

@@ -35,11 +35,11 @@ Panes::Panes(const Parts& parts, QWidget* parent) : QSplitter(Qt::Vertical, pare
   for (QSplitter* splitter : {static_cast<QSplitter*>(this), columns_}) {
     splitter->setHandleWidth(1);
     splitter->setChildrenCollapsible(false);
-    followHandlesOf(*splitter);
+    followHandles(*splitter);
   }
 }
 
-void Panes::followHandlesOf(QSplitter& splitter) {
+void Panes::followHandles(QSplitter& splitter) {
   for (int i = 1; i < splitter.count(); ++i) splitter.handle(i)->installEventFilter(this);
   connect(&splitter, &QSplitter::splitterMoved, this, [this] { moved_ = true; });
 }

@@ -32,7 +32,7 @@ class Panes : public QSplitter {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  void followHandlesOf(QSplitter& splitter);
+  void followHandles(QSplitter& splitter);
 
   Parts parts_;
   QSplitter* columns_;

@@ -115,7 +115,7 @@ void RunPanel::setConfig(const RunConfig& config) {
 int RunPanel::ringSteps() const {
   const auto& moments = session_.trace().moments();
   if (moments.empty()) return 0;
-  return ringStepsOf(session_.trace(), moments.front(), ranksOf(session_.trace(), 0));
+  return countRingSteps(session_.trace(), moments.front(), groupRanks(session_.trace(), 0));
 }
 
 /// A recording that was opened says itself how it was made.

@@ -159,7 +159,7 @@ void TransportBar::fitPlace() {
 void TransportBar::refreshGroups() {
   const QSignalBlocker quiet(group_);
   QStringList names;
-  for (const Group& group : groupsOf(viewing_.session.trace()))
+  for (const Group& group : listGroups(viewing_.session.trace()))
     names << QString::fromStdString(group.name);
   QStringList shown;
   for (int i = 0; i < group_->count(); ++i) shown << group_->itemText(i);

@@ -38,7 +38,8 @@ class TimeFolds {
     const auto i = static_cast<std::size_t>(after - folds_.begin()) - 1;
     return ns - before_[i] - (std::min(ns, folds_[i].end_ns) - folds_[i].begin_ns);
   }
-  /// Returns the time of the run at a point of the axis; at a fold, the time at which it ends.
+  /// Returns the time of the run at a point of the axis; at a fold, the time at which the fold
+  /// begins.
   std::int64_t unfolded(std::int64_t axis_ns) const {
     const auto after = std::lower_bound(at_.begin(), at_.end(), axis_ns);
     if (after == at_.begin()) return axis_ns;

@@ -59,7 +59,7 @@ void View::guard(const std::function<void()>& make) {
   try {
     make();
   } catch (...) {
-    problem_ = problemOf(std::current_exception());
+    problem_ = describeProblem(std::current_exception());
     describe(problem_.toStdString());
     update();
   }

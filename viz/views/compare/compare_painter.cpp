@@ -124,7 +124,7 @@ class Page {
       : p_(painter), scene_(scene), at_(layout), theme_(theme) {}
 
   void verdict() {
-    const QColor color = colorOf(scene_.verdict, theme_);
+    const QColor color = agreementColor(scene_.verdict, theme_);
     p_.setPen(QPen(scene_.verdict == Agreement::kUnknown ? theme_.dim : color, 1.5));
     p_.setBrush(theme_.panel);
     p_.drawRoundedRect(at_.verdict.adjusted(1, 1, -1, -1), 8, 8);

@@ -236,7 +236,7 @@ class CompareView : public View {
       }
   }
   static bool holds(const PlaceRow& head, const traces::TensorDifference& difference) {
-    return head.name == headOf(difference);
+    return head.name == tensorHead(difference);
   }
   void turn(std::size_t row) {
     const std::string& name = scene_.places[row].name;

@@ -176,8 +176,8 @@ void ComparedMapPainter::color(const ComparedMap& map, const Theme& theme) {
 }
 
 /// Where a row lies; of one that shares its point with others, that point.
-QRectF ComparedMapPainter::boxOf(const QRectF& body, const ComparedMap& map,
-                                 std::size_t row) const {
+QRectF ComparedMapPainter::rowBox(const QRectF& body, const ComparedMap& map,
+                                  std::size_t row) const {
   const std::size_t tokens = map.map->tokens.size(), lines = map.lines.size();
   const auto stretch = [](std::size_t at, std::size_t all, double from, double extent) {
     return std::pair(from + extent * static_cast<double>(at) / static_cast<double>(all),
@@ -216,7 +216,7 @@ void ComparedMapPainter::paint(QPainter& p, const QRectF& box, const ComparedMap
        {std::pair(&look.picked, theme.accent), {&look.hovered, theme.text}})
     if (*hit) {
       p.setPen(QPen(ink, 1.5));
-      p.drawRect(boxOf(body, map, (*hit)->row).adjusted(-1, -1, 1, 1));
+      p.drawRect(rowBox(body, map, (*hit)->row).adjusted(-1, -1, 1, 1));
     }
   paintLegend(p, body, box.top() + kPartTitle + kBody + kAxis, map, theme);
   rest.setTop(box.top() + kPartTitle + kBody + kAxis + kScale);
@@ -242,7 +242,7 @@ std::optional<MapHit> ComparedMapPainter::hit(const QPointF& point, const QRectF
   const std::size_t column = at((point.x() - body.left()) / body.width(), folded_.columns);
   const std::size_t line = at((point.y() - body.top()) / body.height(), folded_.lines);
   return MapHit{folded_.worst[line * folded_.columns + column],
-                folded_.rowsOf(*map.map, line, column)};
+                folded_.comparedRows(*map.map, line, column)};
 }
 
 }  // namespace ringscope::viz

@@ -37,7 +37,7 @@ class ComparedMapPainter {
  private:
   void fold(const QRectF& box, const ComparedMap& map);
   void color(const ComparedMap& map, const Theme& theme);
-  QRectF boxOf(const QRectF& body, const ComparedMap& map, std::size_t row) const;
+  QRectF rowBox(const QRectF& body, const ComparedMap& map, std::size_t row) const;
 
   FoldedMap folded_;
   std::shared_ptr<const traces::DifferenceMap> of_;

@@ -63,7 +63,7 @@ class Heads {
         turned_(turned) {}
 
   void add(const TensorDifference& d) {
-    const std::string head = headOf(d);
+    const std::string head = tensorHead(d);
     if (head != head_ || head.empty()) close();
     head_ = head;
     rows_.push_back(rowOf(d));
@@ -137,7 +137,7 @@ class Heads {
 
 }  // namespace
 
-std::string headOf(const TensorDifference& d) {
+std::string tensorHead(const TensorDifference& d) {
   if (d.place.layer.exists())
     return "layer " + toString(d.place.layer) + " · " + name(d.place.direction);
   if (d.tensor == "loss" || d.tensor == "grad_norm") return "";

@@ -14,7 +14,7 @@ namespace ringscope::viz {
 using traces::Agreement;
 
 /// The place whose tensors a difference is among: "layer 0 · forward"; empty: it stands alone.
-std::string headOf(const traces::TensorDifference& difference);
+std::string tensorHead(const traces::TensorDifference& difference);
 
 /// A tensor of two runs, or a place of the model with the tensors there.
 struct PlaceRow {

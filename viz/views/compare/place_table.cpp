@@ -49,7 +49,7 @@ const char* glyphOf(Agreement agreement) {
 
 }  // namespace
 
-QColor colorOf(Agreement agreement, const Theme& theme) {
+QColor agreementColor(Agreement agreement, const Theme& theme) {
   switch (agreement) {
     case Agreement::kDiffers:
       return theme.wrong;
@@ -77,7 +77,7 @@ void PlaceTable::paint(QPainter& p, const std::vector<PlaceRow>& places, const Q
     paintRow(p, box, places[i], theme);
     if (i != selected && !places[i].first) continue;
     p.setBrush(Qt::NoBrush);
-    p.setPen(QPen(i == selected ? theme.accent : colorOf(places[i].agreement, theme), 1.5));
+    p.setPen(QPen(i == selected ? theme.accent : agreementColor(places[i].agreement, theme), 1.5));
     p.drawRoundedRect(box.adjusted(1, 1, -1, -1), 4, 4);
   }
 }
@@ -124,7 +124,7 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
     }
   }
   const QRectF track(box.left() + at.bar, box.center().y() - 4, kBar, 8);
-  const QColor color = colorOf(place.agreement, theme);
+  const QColor color = agreementColor(place.agreement, theme);
   p.setPen(Qt::NoPen);
   p.setBrush(theme.raised);
   p.drawRoundedRect(track, 2, 2);

@@ -10,7 +10,7 @@
 namespace ringscope::viz {
 
 /// The colour that an agreement is said in: red for wrong, green for right.
-QColor colorOf(Agreement agreement, const Theme& theme);
+QColor agreementColor(Agreement agreement, const Theme& theme);
 
 /// Where a table of places lies: a head and rows of equal height under each other.
 class PlaceTable {

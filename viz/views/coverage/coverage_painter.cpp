@@ -55,7 +55,7 @@ void drawHead(const Canvas& c) {
 /// A strip of the cell for each rank that attends some of the heads; below the diagonal where only
 /// that is attended.
 void drawPainters(const Canvas& c, const QRectF& box, int query, int key) {
-  const std::vector<WorldRank> painters = c.scene.paintersOf(query, key);
+  const std::vector<WorldRank> painters = c.scene.pairPainters(query, key);
   const double width = box.width() / static_cast<double>(painters.size());
   const bool diagonal = c.scene.at(query, key).diagonal;
   c.p.setBrushOrigin(box.topLeft());

@@ -165,7 +165,7 @@ std::string pairCount(double pairs) {
 
 }  // namespace
 
-std::vector<WorldRank> CoverageScene::paintersOf(int query, int key) const {
+std::vector<WorldRank> CoverageScene::pairPainters(int query, int key) const {
   const auto first =
       painters.begin() + static_cast<std::ptrdiff_t>(indexOf(query, key)) * heads_shared_by;
   return {first, first + heads_shared_by};
@@ -191,7 +191,7 @@ CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor
   CoverageScene scene;
   scene.train_step = cursor.place.train_step;
   scene.selected = cursor.rank;
-  scene.ranks = ranksOf(trace, cursor.group);
+  scene.ranks = groupRanks(trace, cursor.group);
   const GroupPass pass(trace, cursor.place, scene.ranks);
   if (!pass.recorded()) {
     scene.note = "Not shown: " + noSchedule(trace) + ".";
@@ -204,7 +204,7 @@ CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor
     return scene;
   }
   PassFiller filler(trace, pass, cursor.place, scene);
-  const int ring_steps = ringStepsOf(trace, cursor.place, scene.ranks);
+  const int ring_steps = countRingSteps(trace, cursor.place, scene.ranks);
   for (RingStep step = RingStep::of(0); step.value() < ring_steps; step = step.next())
     for (std::size_t seat = 0; seat < scene.ranks.size(); ++seat) filler.take(step, seat);
   filler.finish();
@@ -235,7 +235,7 @@ std::string describePair(const CoverageScene& scene, int query_chunk, int key_ch
   const PairCell& cell = scene.at(query_chunk, key_chunk);
   const std::string pair = "query chunk " + std::to_string(query_chunk) + " × key chunk " +
                            std::to_string(key_chunk) + ": ";
-  std::vector<WorldRank> painters = scene.paintersOf(query_chunk, key_chunk);
+  std::vector<WorldRank> painters = scene.pairPainters(query_chunk, key_chunk);
   std::erase(painters, WorldRank::none());
   if (painters.empty()) {
     if (cell.masked()) return pair + "masked";

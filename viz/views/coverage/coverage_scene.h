@@ -49,7 +49,7 @@ struct CoverageScene {
   }
   const PairCell& at(int query, int key) const { return cells[indexOf(query, key)]; }
   /// Who attended a cell, one for each share of the heads; none: nobody.
-  std::vector<WorldRank> paintersOf(int query, int key) const;
+  std::vector<WorldRank> pairPainters(int query, int key) const;
   bool faulty() const { return doubled + missing + partly + unwanted > 0; }
   bool isFault(const PairCell& cell) const;
   /// The rank that waits longest; none: nobody waits.

@@ -218,7 +218,7 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
   p.setPen(hidden ? theme.wrong : theme.dim);
   p.drawText(
       QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
-      hidden ? QString("and %1 more, %2 of them ").arg(count - shown).arg(hidden) + verbOf(hidden)
+      hidden ? QString("and %1 more, %2 of them ").arg(count - shown).arg(hidden) + verbFor(hidden)
              : QString("and %1 more, none of them diverges").arg(count - shown));
 }
 

@@ -94,20 +94,20 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
       scene.quantisation = traces::describeQuantisation(*diff->quantisation);
   scene.rest = restOf(std::move(step), scene.tables);
   scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";
-  if (const auto groups = groupsOf(trace).size(); groups > 1)
+  if (const auto groups = listGroups(trace).size(); groups > 1)
     scene.map_title += ", worst of all " + std::to_string(groups) + " groups";
   scene.map = makeErrorMap(trace, cursor, unit);
   return scene;
 }
 
-const char* verbOf(std::ptrdiff_t count) {
+const char* verbFor(std::ptrdiff_t count) {
   return count == 1 ? "diverges" : "diverge";
 }
 
 std::string restVerdict(const std::vector<DiffRow>& rows) {
   const auto wrong = std::ranges::count_if(rows, &DiffRow::wrong);
   const std::string all = std::to_string(rows.size());
-  return (wrong > 0 ? "▲ " + std::to_string(wrong) + " of " + all + " " + verbOf(wrong)
+  return (wrong > 0 ? "▲ " + std::to_string(wrong) + " of " + all + " " + verbFor(wrong)
                     : "✓ none of " + all + " diverges") +
          "; worst first";
 }

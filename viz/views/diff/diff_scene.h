@@ -57,7 +57,7 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
                         bool live);
 
 /// "diverges", "diverge", of so many.
-const char* verbOf(std::ptrdiff_t count);
+const char* verbFor(std::ptrdiff_t count);
 /// "▲ 3 of 21 diverge; worst first", of rows that are listed so.
 std::string restVerdict(const std::vector<DiffRow>& rows);
 

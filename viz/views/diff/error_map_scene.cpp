@@ -95,16 +95,16 @@ std::string adviceForMap(const traces::Trace& trace, std::int32_t train_step) {
 
 }  // namespace
 
-traces::Direction directionOf(const std::string& tensor) {
+traces::Direction tensorDirection(const std::string& tensor) {
   return tensor.starts_with("d") ? traces::Direction::kBackward : traces::Direction::kForward;
 }
 
 ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit) {
   ErrorMap map;
   const std::string& tensor = cursor.tensor;
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   Place pass = cursor.place;
-  pass.direction = directionOf(tensor);
+  pass.direction = tensorDirection(tensor);
   pass.stage = RingStep::none();
   if (unit == ErrorUnit::kLimit) return limitMap(trace, tensor, pass, ranks);
   const auto* record = recordedMap(trace, prefix(unit) + tensor, pass);

@@ -41,6 +41,6 @@ std::vector<std::int64_t> logHistogram(const std::vector<double>& values, double
                                        int bins_a_decade);
 
 /// The direction in which attention has this tensor.
-traces::Direction directionOf(const std::string& tensor);
+traces::Direction tensorDirection(const std::string& tensor);
 
 }  // namespace ringscope::viz

@@ -17,7 +17,7 @@ DoctorScene makeDoctorScene(const std::optional<traces::Diagnosis>& diagnosis, b
                       : "Nothing has been looked at yet. Open a recording, or run one.";
     return scene;
   }
-  scene.cards = cardsOf(*diagnosis);
+  scene.cards = findingCards(*diagnosis);
   scene.found = diagnosis->count(traces::Verdict::kFound);
   scene.clear = traces::isClear(*diagnosis);
   scene.headline = traces::headline(*diagnosis);

@@ -149,7 +149,7 @@ class DoctorView : public View {
   }
   /// The view that the finding names, at its place.
   ExplanationPicture picture(const Theme& theme, double ratio) const {
-    return pictureOf(viewing_.session, *selected(), cursor(), theme, ratio);
+    return drawPicture(viewing_.session, *selected(), cursor(), theme, ratio);
   }
   void save() {
     const auto* explanation = explained();

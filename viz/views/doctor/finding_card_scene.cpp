@@ -52,7 +52,7 @@ FindingCard cardOf(const traces::Diagnosis::Entry& entry, std::string evidence) 
 
 }  // namespace
 
-std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis) {
+std::vector<FindingCard> findingCards(const traces::Diagnosis& diagnosis) {
   std::vector<FindingCard> cards;
   for (const auto& entry : diagnosis.entries) {
     const auto* mistake = traces::findMistake(entry.rule);

@@ -31,7 +31,7 @@ struct FindingCard {
 
 /// What a diagnosis says: findings first, then what could not be seen, then the clear. The
 /// explanation of what was found begins with what to change in the framework that was recorded.
-std::vector<FindingCard> cardsOf(const traces::Diagnosis& diagnosis);
+std::vector<FindingCard> findingCards(const traces::Diagnosis& diagnosis);
 
 /// The cursor at the card's place; what it leaves open stays as it is.
 Cursor cursorAt(const FindingCard& card, Cursor cursor);

@@ -19,8 +19,8 @@ const ViewEntry& entryOf(const QString& view) {
 
 }  // namespace
 
-QImage pictureOf(const Session& session, const QString& view, const Cursor& cursor,
-                 const Theme& theme, double ratio) {
+QImage drawPicture(const Session& session, const QString& view, const Cursor& cursor,
+                   const Theme& theme, double ratio) {
   constexpr QSize kSize(760, 460);
   const ViewEntry& entry = entryOf(view);
   Viewing viewing;
@@ -40,12 +40,12 @@ QImage pictureOf(const Session& session, const QString& view, const Cursor& curs
   return image;
 }
 
-ExplanationPicture pictureOf(const Session& session, const FindingCard& card, const Cursor& cursor,
-                             const Theme& theme, double ratio) {
+ExplanationPicture drawPicture(const Session& session, const FindingCard& card,
+                               const Cursor& cursor, const Theme& theme, double ratio) {
   Cursor at = cursorAt(card, cursor);
   at.phase = 0.5;  // blocks are on their way
   const QString view = QString::fromStdString(card.view);
-  return {pictureOf(session, view, at, theme, ratio),
+  return {drawPicture(session, view, at, theme, ratio),
           QString("%1 at %2, from %3")
               .arg(entryOf(view).title, QString::fromStdString(describe(at.place)), session.name()),
           card.evidence};

@@ -13,11 +13,11 @@ namespace ringscope::viz {
 /// A view of the recording at a place, drawn beside what is on show and without moving it. `ratio`:
 /// dots to a logical pixel. Throws usageError where there is no such view. Only while no chunks are
 /// being added.
-QImage pictureOf(const Session& session, const QString& view, const Cursor& cursor,
-                 const Theme& theme, double ratio);
+QImage drawPicture(const Session& session, const QString& view, const Cursor& cursor,
+                   const Theme& theme, double ratio);
 
 /// The view that a finding names, at its place; `cursor` says what the finding leaves open.
-ExplanationPicture pictureOf(const Session& session, const FindingCard& card, const Cursor& cursor,
-                             const Theme& theme, double ratio);
+ExplanationPicture drawPicture(const Session& session, const FindingCard& card,
+                               const Cursor& cursor, const Theme& theme, double ratio);
 
 }  // namespace ringscope::viz

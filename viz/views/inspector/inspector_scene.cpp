@@ -101,7 +101,7 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
       line.words = !come ? "to come"
                    : attended(trace, place, rank.rank, stage.source_rank)
                        ? "not recorded"
-                       : wordsOf(stage.why_empty).brief;
+                       : emptyWords(stage.why_empty).brief;
     }
     scene.lse.push_back(std::move(line));
   }

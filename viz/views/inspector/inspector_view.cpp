@@ -56,7 +56,7 @@ void Inspector::make() {
   scene_ =
       makeInspectorScene(session.trace(), cursor(),
                          {*ring, session.worst(), session.diagnosis(), memory(), session.live()});
-  instant_ns_ = instantOf(*ring, cursor().phase);
+  instant_ns_ = instantAt(*ring, cursor().phase);
   describe(scene_->note.empty() ? scene_->title + ": " + scene_->attending : scene_->note);
   update();
 }

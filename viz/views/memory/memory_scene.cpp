@@ -16,7 +16,7 @@ MemoryScene makeMemoryScene(const traces::Trace& trace, const Cursor& cursor, Ti
   MemoryScene scene;
   scene.rank = cursor.rank;
   scene.end_ns = trace.endNs();
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   if (!ranks.empty()) scene.peak = memoryPeak(trace, cursor.rank);
   if (scene.peak.bytes == 0) {
     scene.note = "No memory is recorded; " + traces::memoryAdvice(trace) + ".";

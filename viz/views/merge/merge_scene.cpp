@@ -139,7 +139,7 @@ class Historian {
     }
     step.attended = step.block_lse != kNoKey;
     if (!step.attended)
-      step.words = stage.why_empty != traces::WhyEmpty::kAttends ? wordsOf(stage.why_empty).brief
+      step.words = stage.why_empty != traces::WhyEmpty::kAttends ? emptyWords(stage.why_empty).brief
                                                                  : "no key of it is for this row";
     if (step.attended) step.weight = std::exp(step.block_lse - all_.final_lse);
     step.running_lse = all_.lse;
@@ -253,10 +253,10 @@ MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row
     row.head = std::clamp<std::int64_t>(row.head, 0, std::max<std::int64_t>(0, lse->shape[1] - 1));
     row.query = std::clamp<std::int64_t>(row.query < 0 ? last : row.query, 0, last);
   }
-  const auto group = ranksOf(trace, cursor.group);
+  const auto group = groupRanks(trace, cursor.group);
   scene.row = row;
   scene.token = tokenOf(trace, pass.train_step, cursor.rank, row.query);
-  scene.ring_steps = ringStepsOf(trace, cursor.place, group);
+  scene.ring_steps = countRingSteps(trace, cursor.place, group);
   const bool forward = cursor.place.direction == traces::Direction::kForward;
   scene.has_sink = trace.findTensor({TensorKind::kSinks}, pass, cursor.rank) != nullptr;
   scene.now = forward ? cursor.place.stage : RingStep::none();

@@ -19,7 +19,7 @@ bool isBar(EventKind kind) {
          kind == EventKind::kPause;
 }
 
-GroupRank seatOf(const std::vector<WorldRank>& ranks, WorldRank rank) {
+GroupRank rankSeat(const std::vector<WorldRank>& ranks, WorldRank rank) {
   const auto found = std::find(ranks.begin(), ranks.end(), rank);
   return found == ranks.end() ? GroupRank::none() : GroupRank::of(found - ranks.begin());
 }
@@ -31,7 +31,7 @@ void take(PassScene& scene, const Event& event, GroupRank seat,
   if (isBar(event.kind))
     scene.bars.push_back({seat, event.kind, event.source_rank, event.begin_ns, event.end_ns});
   if (event.kind == EventKind::kSend)
-    scene.flows.push_back({seat, seatOf(ranks, event.peer), event.source_rank,
+    scene.flows.push_back({seat, rankSeat(ranks, event.peer), event.source_rank,
                            event.payload == traces::Payload::kDkv, event.start_ns, event.end_ns});
 }
 
@@ -44,7 +44,7 @@ TimeFolds pausesIn(const PassScene& scene) {
 
 }  // namespace
 
-std::int64_t PassScene::instantOf(RingStep ring_step, double phase) const {
+std::int64_t PassScene::instantAt(RingStep ring_step, double phase) const {
   const auto lane = std::ranges::find(lanes, selected, &PassLane::rank);
   if (lane == lanes.end() || ring_step.isNone() || ring_step.index() >= lane->stages.size())
     return 0;
@@ -53,15 +53,15 @@ std::int64_t PassScene::instantOf(RingStep ring_step, double phase) const {
 
 PassScene makePassScene(const traces::Trace& trace, const Cursor& cursor) {
   PassScene scene;
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   for (const WorldRank rank : ranks) scene.lanes.push_back({rank, {}});
   scene.selected =
-      ranks.empty() || seatOf(ranks, cursor.rank).exists() ? cursor.rank : ranks.front();
+      ranks.empty() || rankSeat(ranks, cursor.rank).exists() ? cursor.rank : ranks.front();
   scene.pass = cursor.place;
   scene.pass.stage = RingStep::of(0);
   if (trace.moments().empty()) return scene;
   scene.begin_ns = std::numeric_limits<std::int64_t>::max();
-  const int steps = ringStepsOf(trace, cursor.place, ranks);
+  const int steps = countRingSteps(trace, cursor.place, ranks);
   for (Place place = scene.pass; place.stage.value() < steps; place.stage = place.stage.next())
     for (std::size_t seat = 0; seat < ranks.size(); ++seat) {
       scene.lanes[seat].stages.push_back(stageWindow(trace, place, ranks[seat]));

@@ -53,7 +53,7 @@ struct PassScene {
   TimeFolds pauses;  ///< in which all ranks were held: they take no room
 
   /// The instant on the run's clock that the selected rank's phase in a ring step means.
-  std::int64_t instantOf(RingStep ring_step, double phase) const;
+  std::int64_t instantAt(RingStep ring_step, double phase) const;
 
   friend bool operator==(const PassScene&, const PassScene&) = default;
 };

@@ -32,7 +32,7 @@ void TimelineStrip::refresh() {
   if (scene == scene_) return moved();
   const bool other_lanes = scene.lanes.size() != scene_.lanes.size();
   scene_ = std::move(scene);
-  instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
+  instant_ns_ = scene_.instantAt(cursor().place.stage, cursor().phase);
   picture_ = QPixmap();
   update();
   if (other_lanes) Q_EMIT lanesChanged();
@@ -40,7 +40,7 @@ void TimelineStrip::refresh() {
 
 void TimelineStrip::moved() {
   update(instantRect());
-  instant_ns_ = scene_.instantOf(cursor().place.stage, cursor().phase);
+  instant_ns_ = scene_.instantAt(cursor().place.stage, cursor().phase);
   update(instantRect());
 }
 

@@ -111,7 +111,7 @@ TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
   TokenTable table;
   const int train_step = cursor.place.train_step;
   const WorldRank rank = cursor.rank;
-  const auto ranks = ranksOf(trace, cursor.group);
+  const auto ranks = groupRanks(trace, cursor.group);
   table.rank = rank;
   table.train_step = train_step;
   if (const auto* run = trace.run(); run && run->model.vocab_size > 0)
@@ -137,7 +137,7 @@ TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
       const std::size_t i = table.cells.size();
       TokenCell cell;
       cell.global = TokenIndex::of(g);
-      cell.should_position = meant.positionOf(cell.global);
+      cell.should_position = meant.tokenPosition(cell.global);
       cell.begins_document = meant.documentBeginsAt(cell.global);
       cell.token = at(tokens, i);
       if (g < table.sequence_length) cell.should_token = at(all_tokens, cell.global.index());

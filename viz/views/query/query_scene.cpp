@@ -85,7 +85,7 @@ QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t mos
   return answer;
 }
 
-std::optional<Cursor> cursorOf(const QueryAnswer& answer, std::size_t row, const Cursor& from) {
+std::optional<Cursor> rowCursor(const QueryAnswer& answer, std::size_t row, const Cursor& from) {
   if (row >= answer.rows.size()) return std::nullopt;
   Cursor to = from;
   const auto step = idOf(answer, row, "train_step"), layer = idOf(answer, row, "layer"),

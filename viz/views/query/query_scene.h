@@ -39,7 +39,7 @@ QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t mos
 
 /// Where a row leads, by its columns train_step, layer, direction, stage and rank; the rest stays
 /// as it is in `from`. nullopt: it has none of them.
-std::optional<Cursor> cursorOf(const QueryAnswer& answer, std::size_t row, const Cursor& from);
+std::optional<Cursor> rowCursor(const QueryAnswer& answer, std::size_t row, const Cursor& from);
 
 /// "events · 120 rows", "the first 5,000 rows; there are more".
 std::string describe(const QueryAnswer& answer);

@@ -237,7 +237,7 @@ class QueryView : public View {
   /// The rows stay as they are while one of them is gone to.
   void lead(int row) {
     if (row < 0) return;
-    const auto to = cursorOf(model_.answer(), static_cast<std::size_t>(row), cursor());
+    const auto to = rowCursor(model_.answer(), static_cast<std::size_t>(row), cursor());
     if (!to) return;
     written_ = sql_->toPlainText().trimmed();
     viewing_.navigator.goTo(*to);

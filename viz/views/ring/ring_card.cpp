@@ -110,7 +110,7 @@ void drawCompactCard(const RingCanvas& c, const QRectF& card, const RankScene& r
 QString heldText(const RingCanvas& c, const RankScene& rank) {
   const int shared = c.scene.heads_shared_by;
   if (shared == 1) return "held";
-  return QString("heads %1/%2").arg(c.scene.seatOf(rank.rank).value() % shared + 1).arg(shared);
+  return QString("heads %1/%2").arg(c.scene.rankSeat(rank.rank).value() % shared + 1).arg(shared);
 }
 
 /// In the largest of a few sizes that has room for the words; what has none ends in "…".
@@ -200,7 +200,7 @@ QRectF cardBounds(const RingCanvas& c, GroupRank seat) {
 }
 
 std::pair<QString, QColor> activity(const RingCanvas& c, const RankScene& rank) {
-  const double phase = phaseOf(c.scene, rank, c.phase);
+  const double phase = rankPhase(c.scene, rank, c.phase);
   for (const Waiting& wait : rank.waits) {
     if (phase < wait.begin || phase >= wait.end) continue;
     const QString whom = wait.peer.exists() ? QString(" for rank %1").arg(wait.peer.value()) : "";

@@ -41,7 +41,7 @@ struct Way {
 };
 
 std::optional<Way> wayOf(const RingCanvas& c, const MovingPacket& packet) {
-  Way way{c.scene.seatOf(packet.from), c.scene.seatOf(packet.to), 0};
+  Way way{c.scene.rankSeat(packet.from), c.scene.rankSeat(packet.to), 0};
   if (way.from.isNone() || way.to.isNone()) return std::nullopt;
   const auto seats = static_cast<int>(c.scene.ranks.size());
   way.distance = (way.to.value() - way.from.value() + seats) % seats;
@@ -78,7 +78,7 @@ std::optional<PacketShape> bareShape(const RingCanvas& c, const MovingPacket& pa
   const auto way = wayOf(c, packet);
   if (!way) return std::nullopt;
   const RankScene& sender = c.scene.ranks[way->from.index()];
-  const double phase = phaseOf(c.scene, sender, c.phase);
+  const double phase = rankPhase(c.scene, sender, c.phase);
   if (phase < packet.begin || phase > packet.end) return std::nullopt;
   const double t = eased((phase - packet.begin) / (packet.end - packet.begin));
   const bool gradient = packet.payload == traces::Payload::kDkv;

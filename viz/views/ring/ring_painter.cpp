@@ -213,7 +213,7 @@ WorldRank rankAt(const QPointF& point, const QRectF& area, const RingScene& scen
 std::string describeCardAt(const QPointF& point, const QRectF& area, const RingScene& scene) {
   const WorldRank at = rankAt(point, area, scene);
   if (!at.exists()) return "";
-  const RankScene& rank = scene.ranks[scene.seatOf(at).index()];
+  const RankScene& rank = scene.ranks[scene.rankSeat(at).index()];
   std::string words = "rank " + toString(at);
   if (!rank.chunks.empty()) words += " · chunks " + listedNumbers(rank.chunks);
   words += "\n" + rank.attending;

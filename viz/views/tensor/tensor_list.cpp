@@ -105,7 +105,7 @@ void TensorList::select(const QString& name) {
 }
 
 int TensorList::rowShownFor(const QString& name) const {
-  return std::max(0, model_->rowOf(name));
+  return std::max(0, model_->tensorRow(name));
 }
 
 std::string TensorList::whyEmpty(const traces::Trace& trace) const {

@@ -32,7 +32,7 @@ const TensorRow* TensorListModel::at(int row) const {
   return row >= 0 && row < rowCount() ? &rows_[static_cast<std::size_t>(row)] : nullptr;
 }
 
-int TensorListModel::rowOf(const QString& name) const {
+int TensorListModel::tensorRow(const QString& name) const {
   const std::string wanted = name.toStdString();
   auto found = std::ranges::find(rows_, wanted, &TensorRow::name);
   if (found == rows_.end())

@@ -20,7 +20,7 @@ class TensorListModel : public QAbstractTableModel {
   void show(std::vector<TensorRow> rows);
   /// Null outside the list.
   const TensorRow* at(int row) const;
-  int rowOf(const QString& name) const;
+  int tensorRow(const QString& name) const;
   /// Whether a value of any of them is not finite.
   bool hasMarks() const;
   /// Whether there are some of which only hash and statistics are recorded: a · follows their name.

@@ -146,7 +146,7 @@ class TensorView : public View {
                                {lead_, answer(), viewing_.session.live()});
       lead_ = scene_.lead;
     } catch (...) {
-      scene_.note = problemOf(std::current_exception()).toStdString();
+      scene_.note = describeProblem(std::current_exception()).toStdString();
     }
   }
 

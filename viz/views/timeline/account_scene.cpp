@@ -6,7 +6,7 @@
 namespace ringscope::viz {
 
 StepAccount makeStepAccount(const traces::Trace& trace, const Cursor& cursor) {
-  return makeStepAccount(trace, cursor.place.train_step, ranksOf(trace, cursor.group));
+  return makeStepAccount(trace, cursor.place.train_step, groupRanks(trace, cursor.group));
 }
 
 }  // namespace ringscope::viz

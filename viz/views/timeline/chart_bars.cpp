@@ -42,7 +42,7 @@ void BarPainter::attend(const QRectF& box, const Span& span) {
     p_.setBrushOrigin(box.topLeft());
     p_.fillRect(box, rankBrush(source));
   }
-  if (span.source >= 0) plate(box, QString::fromStdString(labelOf(span, 0)));
+  if (span.source >= 0) plate(box, QString::fromStdString(spanLabel(span, 0)));
 }
 
 /// The label on its light plate, drawn once and then copied: there may be a thousand.
@@ -93,7 +93,7 @@ void BarPainter::message(const QRectF& box, const Span& span, std::int64_t bytes
   QColor color = span.source >= 0 ? rankColor(WorldRank::of(span.source))
                                   : shadeColor(Shade::kMessage, theme_);
   const bool gradient = span.payload == static_cast<std::uint8_t>(traces::Payload::kDkv);
-  const QString label = QString::fromStdString(labelOf(span, bytes));
+  const QString label = QString::fromStdString(spanLabel(span, bytes));
   if (!gradient) {
     p_.fillRect(box, color);
     return words(box, label, inkOn(color), sizeFor(box.height() * 1.5));
@@ -108,7 +108,7 @@ void BarPainter::work(const QRectF& box, const Span& span) {
   const QColor color = shadeColor(span.shade, theme_);
   p_.fillRect(box, color);
   if (span.shade != Shade::kMerge)
-    words(box, QString::fromStdString(labelOf(span, 0)), inkOn(color), sizeFor(box.height()));
+    words(box, QString::fromStdString(spanLabel(span, 0)), inkOn(color), sizeFor(box.height()));
 }
 
 void BarPainter::frame(const QRectF& box, const QColor& color, double width) {

@@ -189,7 +189,7 @@ class ChartFrame {
     if (box.width() > 12) box.setWidth(box.width() - 1);  // neighbours are told apart
     painter.paint(box, span, lane.bytes(i));
     const bool hop = row.lane == LaneKind::kKv || row.lane == LaneKind::kDkv;
-    const GroupRank to = hop ? scene_.seatOf(WorldRank::of(span.peer_index)) : GroupRank::none();
+    const GroupRank to = hop ? scene_.rankSeat(WorldRank::of(span.peer_index)) : GroupRank::none();
     if (to.isNone() || box.right() > at_.lanes.right() || box.right() < at_.lanes.left()) return;
     const ChartLayout::Row* target = at_.row(to, LaneKind::kCompute);
     hops_.push_back({QPointF(box.right(), box.center().y()),
@@ -224,7 +224,7 @@ class ChartFrame {
     if (!place.exists()) return;
     p_.setBrush(Qt::NoBrush);
     p_.setPen(QPen(color, width));
-    if (const ChartLayout::Row* row = at_.row(scene_.seatOf(place.rank), place.lane))
+    if (const ChartLayout::Row* row = at_.row(scene_.rankSeat(place.rank), place.lane))
       p_.drawRoundedRect(boxOf(*row, place.span).adjusted(-1, -1, 0, 1), 2, 2);
   }
   void chosen() {

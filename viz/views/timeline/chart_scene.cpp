@@ -5,12 +5,12 @@
 
 namespace ringscope::viz {
 
-GroupRank ChartScene::seatOf(WorldRank rank) const {
+GroupRank ChartScene::rankSeat(WorldRank rank) const {
   const auto found = std::ranges::find(ranks, rank);
   return found == ranks.end() ? GroupRank::none() : GroupRank::of(found - ranks.begin());
 }
 
-std::vector<LaneKind> lanesOf(const Tracks& tracks, const std::vector<WorldRank>& ranks) {
+std::vector<LaneKind> usedLanes(const Tracks& tracks, const std::vector<WorldRank>& ranks) {
   std::vector<LaneKind> kinds = {LaneKind::kCompute};
   for (const LaneKind kind : {LaneKind::kKv, LaneKind::kDkv, LaneKind::kCollective})
     if (std::ranges::any_of(ranks, [&](WorldRank rank) {

@@ -28,10 +28,10 @@ struct ChartScene {
 
   bool empty() const { return !tracks || tracks->empty() || ranks.empty(); }
   /// From the top; none: it has no lanes here.
-  GroupRank seatOf(WorldRank rank) const;
+  GroupRank rankSeat(WorldRank rank) const;
 };
 
 /// Those of a group's ranks in which something is recorded, of whichever of them.
-std::vector<LaneKind> lanesOf(const Tracks& tracks, const std::vector<WorldRank>& ranks);
+std::vector<LaneKind> usedLanes(const Tracks& tracks, const std::vector<WorldRank>& ranks);
 
 }  // namespace ringscope::viz

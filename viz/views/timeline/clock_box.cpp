@@ -257,9 +257,9 @@ void ClockBox::refresh() {
   const auto at = std::find_if(presets.begin(), presets.end(),
                                [&](const auto& each) { return each.value == hardware_.link; });
   link_->setCurrentIndex(static_cast<int>(at - presets.begin()));
-  bandwidth_.slider->setValue(kBandwidth.positionOf(hardware_.link.gigabytes_per_second));
-  latency_.slider->setValue(kLatency.positionOf(hardware_.link.latency_us));
-  compute_.slider->setValue(kCompute.positionOf(hardware_.compute_scale));
+  bandwidth_.slider->setValue(kBandwidth.positionAt(hardware_.link.gigabytes_per_second));
+  latency_.slider->setValue(kLatency.positionAt(hardware_.link.latency_us));
+  compute_.slider->setValue(kCompute.positionAt(hardware_.compute_scale));
   bandwidth_.value->setText(figure(hardware_.link.gigabytes_per_second) + " GB/s");
   latency_.value->setText(figure(hardware_.link.latency_us) + " µs");
   compute_.value->setText("×" + figure(hardware_.compute_scale));
@@ -274,10 +274,10 @@ void ClockBox::refreshDevice() {
   const bool known = hardware_.device.has_value();
   const double share = known ? hardware_.device->efficiency : traces::kDefaultEfficiency;
   efficiency_.slider->setEnabled(known);
-  efficiency_.slider->setValue(ShareScale().positionOf(share));
+  efficiency_.slider->setValue(ShareScale().positionAt(share));
   efficiency_.value->setText(known ? QString::number(100 * share, 'g', 3) + " %" : QString("–"));
   const auto floor = [](const Slide& slide, double us) {
-    slide.slider->setValue(FloorScale().positionOf(us));
+    slide.slider->setValue(FloorScale().positionAt(us));
     slide.value->setText(us > 0 ? "≥ " + figure(us) + " µs" : QString("none"));
   };
   floor(kernel_floor_, hardware_.floors.kernel_us);

@@ -35,7 +35,7 @@ class ClockBox : public QWidget {
   /// All below each other, or in two columns where there is room.
   static bool isWide(double width) { return width > 560; }
   void setWide(bool wide);
-  static double heightOf(bool model, bool wide) { return !model ? 44 : wide ? 186 : 308; }
+  static double neededHeight(bool model, bool wide) { return !model ? 44 : wide ? 186 : 308; }
 
  Q_SIGNALS:
   void hardwareChanged(const traces::Hardware& hardware);

@@ -76,7 +76,7 @@ void ClockReplay::replay() {
     try {
       clock_ = makeOwnClock(recorded_, train_step_, hardware_);
     } catch (...) {
-      fail(problemOf(std::current_exception()).toStdString());
+      fail(describeProblem(std::current_exception()).toStdString());
     }
     return;
   }

@@ -49,7 +49,7 @@ DenseLanes::DenseLanes(QImage& strip, int width, std::vector<int> ticks, const T
   }
 }
 
-QRgb DenseLanes::colorOf(const ColumnMix& mix, const ShadeList& shades) const {
+QRgb DenseLanes::mixColor(const ColumnMix& mix, const ShadeList& shades) const {
   float busy = 0;
   for (const std::uint8_t i : shades) busy += mix.share[i];
   if (busy <= 0) return ground_color_.rgb();
@@ -86,7 +86,7 @@ void DenseLanes::paint(QPainter& painter, const LaneSample& sample, int top, int
   auto* row = reinterpret_cast<QRgb*>(strip_.scanLine(0));
   std::fill(row, row + width_, ground_color_.rgb());
   for (int i = sample.first; i <= std::min(sample.last, width_ - 1); ++i)
-    row[i] = colorOf(sample.columns[static_cast<std::size_t>(i)], shades);
+    row[i] = mixColor(sample.columns[static_cast<std::size_t>(i)], shades);
   for (const int tick : ticks_) row[tick] = withTick(Rgb(row[tick]));
   const auto bytes = static_cast<std::size_t>(width_) * sizeof(QRgb);
   for (int y = 1; y < height; ++y) std::memcpy(strip_.scanLine(y), row, bytes);

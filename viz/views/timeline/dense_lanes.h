@@ -31,7 +31,7 @@ class DenseLanes {
     void add(const Rgb& color, float share);
   };
   QRgb withTick(const Rgb& below) const;
-  QRgb colorOf(const ColumnMix& mix, const ShadeList& shades) const;
+  QRgb mixColor(const ColumnMix& mix, const ShadeList& shades) const;
   static const Rgb& ofSource(std::int16_t source);
 
   QImage& strip_;

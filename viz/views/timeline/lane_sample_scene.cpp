@@ -130,7 +130,7 @@ RangeMeasure measureRange(const Tracks& tracks, const std::vector<WorldRank>& ra
   return measure;
 }
 
-std::string wordsOf(const RangeMeasure& measure) {
+std::string rangeWords(const RangeMeasure& measure) {
   std::string words = describeDuration(std::llround(measure.length_ns)) + " · " +
                       traces::describeCount(measure.hops, "hop");
   if (measure.hops == 0) return words;

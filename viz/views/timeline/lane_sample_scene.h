@@ -57,6 +57,6 @@ struct RangeMeasure {
 RangeMeasure measureRange(const Tracks& tracks, const std::vector<WorldRank>& ranks,
                           const TimeWindow& range);
 /// "3.4 ms · 1 hop · 64 MiB · 20 GB/s".
-std::string wordsOf(const RangeMeasure& measure);
+std::string rangeWords(const RangeMeasure& measure);
 
 }  // namespace ringscope::viz

@@ -45,23 +45,23 @@ std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t
   return clock;
 }
 
-std::vector<Event> eventsOf(const OwnClock& clock, const SpanPlace& at) {
+std::vector<Event> spanEvents(const OwnClock& clock, const SpanPlace& at) {
   std::vector<Event> found;
   findEvents(clock, at, [&](std::size_t e) { found.push_back(clock.events[at.rank.index()][e]); });
   return found;
 }
 
-std::optional<Event> eventOf(const OwnClock& clock, const SpanPlace& at) {
-  const std::vector<Event> events = eventsOf(clock, at);
+std::optional<Event> spanEvent(const OwnClock& clock, const SpanPlace& at) {
+  const std::vector<Event> events = spanEvents(clock, at);
   return events.empty() ? std::nullopt : std::optional(events.front());
 }
 
-SpanDetails detailsOf(const OwnClock& clock, const SpanPlace& at) {
+SpanDetails spanDetails(const OwnClock& clock, const SpanPlace& at) {
   std::optional<std::size_t> index;
   findEvents(clock, at, [&](std::size_t e) { index = index.value_or(e); });
   if (!index) return {};
   const std::size_t r = at.rank.index();
-  SpanDetails details = detailsOf(clock.recorded->events[r][*index]);
+  SpanDetails details = spanDetails(clock.recorded->events[r][*index]);
   const Event& model = clock.events[r][*index];
   for (auto& [what, value] : details.rows)
     if (what == "wall time") what = "recorded wall time";

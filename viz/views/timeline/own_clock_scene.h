@@ -28,11 +28,11 @@ std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t
                                              const std::stop_token& stop = {});
 
 /// The event at the model's times of a stretch of its tracks; nothing: it is none of them.
-std::optional<traces::Event> eventOf(const OwnClock& clock, const SpanPlace& at);
+std::optional<traces::Event> spanEvent(const OwnClock& clock, const SpanPlace& at);
 /// All that may be meant: more than one where a rank did the same at once in several places.
-std::vector<traces::Event> eventsOf(const OwnClock& clock, const SpanPlace& at);
+std::vector<traces::Event> spanEvents(const OwnClock& clock, const SpanPlace& at);
 /// What is known of it: the model's figures, and what was recorded.
-SpanDetails detailsOf(const OwnClock& clock, const SpanPlace& at);
+SpanDetails spanDetails(const OwnClock& clock, const SpanPlace& at);
 
 /// Where a stretch of one replay of a step lies in another; does not exist: nowhere.
 SpanPlace sameSpan(const OwnClock& before, const OwnClock& now, const SpanPlace& at);

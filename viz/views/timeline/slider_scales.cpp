@@ -18,7 +18,7 @@ double LogScale::valueAt(int position) const {
   return std::round(value / digit) * digit;
 }
 
-int LogScale::positionOf(double value) const {
+int LogScale::positionAt(double value) const {
   if (value <= least) return 0;
   if (value >= most) return kPositions;
   return static_cast<int>(
@@ -28,14 +28,14 @@ int LogScale::positionOf(double value) const {
 double FloorScale::valueAt(int position) const {
   return position <= 0 ? 0 : kFloor.valueAt(position);
 }
-int FloorScale::positionOf(double value) const {
-  return value <= 0 ? 0 : std::max(1, kFloor.positionOf(value));
+int FloorScale::positionAt(double value) const {
+  return value <= 0 ? 0 : std::max(1, kFloor.positionAt(value));
 }
 
 double ShareScale::valueAt(int position) const {
   return std::max(10, position) / static_cast<double>(kPositions);
 }
-int ShareScale::positionOf(double value) const {
+int ShareScale::positionAt(double value) const {
   return static_cast<int>(std::lround(value * kPositions));
 }
 

@@ -12,19 +12,19 @@ struct LogScale {
   double least = 1, most = 10;
 
   double valueAt(int position) const;
-  int positionOf(double value) const;
+  int positionAt(double value) const;
 };
 
 /// A time in µs on a slider whose first position is 0.
 struct FloorScale {
   double valueAt(int position) const;
-  int positionOf(double value) const;
+  int positionAt(double value) const;
 };
 
 /// A share of 1 to 100 %, a tenth of a percent per position.
 struct ShareScale {
   double valueAt(int position) const;
-  int positionOf(double value) const;
+  int positionAt(double value) const;
 };
 
 }  // namespace ringscope::viz

@@ -89,7 +89,7 @@ std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double toleranc
   return found;
 }
 
-std::string labelOf(const Span& span, std::int64_t bytes) {
+std::string spanLabel(const Span& span, std::int64_t bytes) {
   switch (kindOf(span)) {
     case EventKind::kAttend:
       return block("KV", WorldRank::of(span.source));
@@ -115,7 +115,8 @@ std::string labelOf(const Span& span, std::int64_t bytes) {
   }
 }
 
-std::vector<Event> eventsOf(const traces::Trace& trace, const Tracks& tracks, const SpanPlace& at) {
+std::vector<Event> spanEvents(const traces::Trace& trace, const Tracks& tracks,
+                              const SpanPlace& at) {
   const std::int64_t begin = tracks.folds.unfolded(at.span.begin_ns);
   std::vector<Event> alike, nearly;
   // What is left out there lies on one point of the axis.
@@ -131,13 +132,13 @@ std::vector<Event> eventsOf(const traces::Trace& trace, const Tracks& tracks, co
   return alike.empty() ? nearly : alike;
 }
 
-std::optional<Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
-                             const SpanPlace& at) {
-  const std::vector<Event> events = eventsOf(trace, tracks, at);
+std::optional<Event> spanEvent(const traces::Trace& trace, const Tracks& tracks,
+                               const SpanPlace& at) {
+  const std::vector<Event> events = spanEvents(trace, tracks, at);
   return events.empty() ? std::nullopt : std::optional(events.front());
 }
 
-SpanDetails detailsOf(const Event& e) {
+SpanDetails spanDetails(const Event& e) {
   SpanDetails details{titleOf(e), {}};
   const auto row = [&](const char* what, const std::string& value) {
     details.rows.emplace_back(what, value);
@@ -170,7 +171,7 @@ SpanDetails detailsOf(const Event& e) {
   return details;
 }
 
-std::string wordsOf(const SpanDetails& details) {
+std::string detailWords(const SpanDetails& details) {
   std::string words = details.title;
   for (const auto& [what, value] : details.rows)
     words.append("\n").append(what).append(": ").append(value);

@@ -25,23 +25,23 @@ struct SpanPlace {
 std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double tolerance_ns);
 
 /// What a bar is called where there is room: "KV 3", "norm, q k v", "64 MiB".
-std::string labelOf(const Span& span, std::int64_t bytes);
+std::string spanLabel(const Span& span, std::int64_t bytes);
 
 /// The events that a stretch may have been made of: more than one where a rank did the same at once
 /// in several places. None when they cannot be found any more. Decodes the chunk that holds them.
-std::vector<traces::Event> eventsOf(const traces::Trace& trace, const Tracks& tracks,
-                                    const SpanPlace& at);
+std::vector<traces::Event> spanEvents(const traces::Trace& trace, const Tracks& tracks,
+                                      const SpanPlace& at);
 /// The first of them.
-std::optional<traces::Event> eventOf(const traces::Trace& trace, const Tracks& tracks,
-                                     const SpanPlace& at);
+std::optional<traces::Event> spanEvent(const traces::Trace& trace, const Tracks& tracks,
+                                       const SpanPlace& at);
 
 /// What is known of an event.
 struct SpanDetails {
   std::string title;  ///< "attends block 3"
   std::vector<std::pair<std::string, std::string>> rows;
 };
-SpanDetails detailsOf(const traces::Event& event);
+SpanDetails spanDetails(const traces::Event& event);
 /// In lines, for a tooltip.
-std::string wordsOf(const SpanDetails& details);
+std::string detailWords(const SpanDetails& details);
 
 }  // namespace ringscope::viz

@@ -71,7 +71,7 @@ void TimelineView::keepSelected() {
   scene_.selected =
       account_clock_ && now ? sameSpan(*account_clock_, *now, scene_.selected) : SpanPlace();
   selected_.reset();
-  if (scene_.selected.exists()) selected_ = detailsOf(*now, scene_.selected);
+  if (scene_.selected.exists()) selected_ = spanDetails(*now, scene_.selected);
 }
 
 void TimelineView::placeControls() {
@@ -98,7 +98,7 @@ void TimelineView::findTracks() {
   } else {
     scene_.tracks = viewing_.session.tracks(step);
   }
-  scene_.lanes = scene_.tracks ? lanesOf(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
+  scene_.lanes = scene_.tracks ? usedLanes(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
 }
 
 /// Imported files have no moments that lead to their step.
@@ -159,20 +159,20 @@ std::int64_t TimelineView::offAxis(double axis_ns, WorldRank rank) const {
 }
 
 std::optional<traces::Event> TimelineView::eventAt(const SpanPlace& place) const {
-  if (const auto model = clock()) return eventOf(*model, place);
-  return eventOf(viewing_.session.trace(), *scene_.tracks, place);
+  if (const auto model = clock()) return spanEvent(*model, place);
+  return spanEvent(viewing_.session.trace(), *scene_.tracks, place);
 }
 
 SpanDetails TimelineView::detailsAt(const SpanPlace& place) const {
-  if (const auto model = clock()) return detailsOf(*model, place);
-  const auto event = eventOf(viewing_.session.trace(), *scene_.tracks, place);
-  return event ? detailsOf(*event) : SpanDetails();
+  if (const auto model = clock()) return spanDetails(*model, place);
+  const auto event = spanEvent(viewing_.session.trace(), *scene_.tracks, place);
+  return event ? spanDetails(*event) : SpanDetails();
 }
 
 std::optional<SpanPlace> TimelineView::spanLike(const TrackQuery& query, double from_ns,
                                                 bool back) const {
   if (const auto model = clock())
-    return findSpan([&](const SpanPlace& at) { return eventsOf(*model, at); }, *scene_.tracks,
+    return findSpan([&](const SpanPlace& at) { return spanEvents(*model, at); }, *scene_.tracks,
                     scene_.ranks, query, from_ns, back);
   return findSpan(viewing_.session.trace(), *scene_.tracks, scene_.ranks, query, from_ns, back);
 }

@@ -280,7 +280,7 @@ bool TimelineView::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const SpanPlace under = chartHit(onPage(help->pos()), chart(), scene_);
   QString words;
-  if (under.exists()) words = QString::fromStdString(wordsOf(detailsAt(under)));
+  if (under.exists()) words = QString::fromStdString(detailWords(detailsAt(under)));
   QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
   return true;
 }

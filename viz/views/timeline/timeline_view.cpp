@@ -39,8 +39,8 @@ void TimelineView::makeBar() {
 
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
-  return timelinePage(page(), legendHeight, ClockBox::heightOf(own, false),
-                      own ? ClockBox::heightOf(own, ClockBox::isWide(page().width())) : 0);
+  return timelinePage(page(), legendHeight, ClockBox::neededHeight(own, false),
+                      own ? ClockBox::neededHeight(own, ClockBox::isWide(page().width())) : 0);
 }
 
 ChartLayout TimelineView::chart() const {
@@ -77,7 +77,7 @@ void TimelineView::makeChart() {
   generation_ = session.generation();
   why_empty_ = session.live() ? "The first events of the run are awaited."
                               : "No events are recorded: nothing says what happened when.";
-  scene_.ranks = ranksOf(session.trace(), cursor().group);
+  scene_.ranks = groupRanks(session.trace(), cursor().group);
   findTracks();
   scene_.selected_rank = cursor().rank;
   const StepTrack* step = scene_.tracks ? scene_.tracks->step(cursor().place.train_step) : nullptr;
@@ -141,7 +141,7 @@ void TimelineView::afterMove() {
   scene_.marks = state_.marks();
   scene_.range = state_.range();
   scene_.range_words = scene_.range && scene_.tracks
-                           ? wordsOf(measureRange(*scene_.tracks, scene_.ranks, *scene_.range))
+                           ? rangeWords(measureRange(*scene_.tracks, scene_.ranks, *scene_.range))
                            : std::string();
   if (scene_.model && !scene_.range_words.empty()) scene_.range_words += " · model";
   const TimelinePage at = parts();

@@ -40,7 +40,7 @@ class Reader {
       std::ranges::transform(word, word.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       });
-      if (!take(word) && query_.problem.empty()) query_.problem = problemOf(word);
+      if (!take(word) && query_.problem.empty()) query_.problem = describeProblem(word);
     }
     return query_;
   }
@@ -62,7 +62,7 @@ class Reader {
     query_.longer_ns = static_cast<std::int64_t>(value * static_cast<double>(*scale));
     return true;
   }
-  static std::string problemOf(const std::string& word) {
+  static std::string describeProblem(const std::string& word) {
     const std::string quoted = "'" + word + "'";
     if (word == ">") return quoted + " needs a length, such as 2 ms";
     const bool counts =
@@ -178,7 +178,7 @@ std::optional<SpanPlace> findSpan(const EventsAt& events_at, const Tracks& track
 std::optional<SpanPlace> findSpan(const traces::Trace& trace, const Tracks& tracks,
                                   const std::vector<WorldRank>& ranks, const TrackQuery& query,
                                   double axis_ns, bool back) {
-  const auto recorded = [&](const SpanPlace& at) { return eventsOf(trace, tracks, at); };
+  const auto recorded = [&](const SpanPlace& at) { return spanEvents(trace, tracks, at); };
   return findSpan(recorded, tracks, ranks, query, axis_ns, back);
 }
 
