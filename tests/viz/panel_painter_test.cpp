@@ -134,17 +134,20 @@ TEST(DiffPainterTest, DrawsMultiplesTheRestAndTheMap) {
   EXPECT_FALSE(picture->images().empty()) << "the map";
 }
 
-TEST(DiffPainterTest, APointOnACellChoosesItAndOneOnAUnitTheUnit) {
+TEST(DiffPainterTest, APointOnACellChoosesTheCell) {
   const DiffScene scene = oneLayer();
   for (const QSizeF size : {QSizeF(700, 560), QSizeF(1400, 700)}) {
     const auto picture =
         drawn(size, [&](QPainter& p, const QRectF& area) { paintDiff(p, area, scene, dark()); });
-    const DiffHit cell = diffHit(picture->find("8,400x")->at, picture->area(), scene);
-    ASSERT_TRUE(cell.cell);
-    EXPECT_EQ(cell.cell->tensor, "dk");
-    EXPECT_EQ(cell.cell->place.direction, Direction::kBackward);
-    EXPECT_EQ(diffHit(picture->find("ULP")->at, picture->area(), scene).unit, ErrorUnit::kUlp);
-    EXPECT_FALSE(diffHit({2, 2}, picture->area(), scene).cell);
+    const auto cell = diffHit(picture->find("8,400x")->at, picture->area(), scene);
+    ASSERT_TRUE(cell);
+    EXPECT_EQ(cell->tensor, "dk");
+    EXPECT_EQ(cell->place.direction, Direction::kBackward);
+    EXPECT_FALSE(diffHit({2, 2}, picture->area(), scene));
+    const auto units = diffUnits(picture->area(), scene);
+    ASSERT_EQ(units.size(), 4u);
+    for (std::size_t u = 1; u < units.size(); ++u)
+      EXPECT_LT(units[u - 1].box.right(), units[u].box.left()) << "no button covers another";
   }
 }
 

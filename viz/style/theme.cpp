@@ -133,6 +133,7 @@ constexpr const char* kStyleSheet = R"(
     QToolButton#tab { background: transparent; border: none; border-bottom: 2px solid transparent; border-radius: 0; color: @dim; padding: 0 3px; min-height: 34px; }
     QToolButton#tab:checked { color: @text; border-bottom: 2px solid @accent; font-weight: 600; }
     QToolButton#tab:focus { color: @accent; }
+    QToolButton#compact { font-size: 12px; min-width: 0; min-height: 0; padding: 0; }
     QCheckBox { spacing: 8px; min-height: 24px; }
     QCheckBox::indicator { width: 13px; height: 13px; border: 1px solid @dim; border-radius: 3px; background: @raised; }
     QCheckBox::indicator:checked { background: @accent; border: 1px solid @accent; }

@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QPaintEvent>
 #include <QWheelEvent>
+#include <cmath>
 
 #include "viz/kit/page.h"
 #include "viz/session/problem.h"
@@ -11,8 +12,15 @@
 namespace ringscope::viz {
 
 View::View(Viewing& viewing, const QString& accessible_name, QWidget* parent)
-    : QWidget(parent), viewing_(viewing) {
+    : QWidget(parent), viewing_(viewing), scroll_bar_(new QScrollBar(Qt::Vertical, this)) {
   setAccessibleName(accessible_name);
+  scroll_bar_->setAccessibleName("Scroll " + accessible_name.section(':', 0, 0));
+  scroll_bar_->setFocusPolicy(Qt::NoFocus);
+  scroll_bar_->hide();
+  connect(scroll_bar_, &QScrollBar::valueChanged, this, [this] {
+    arrange();
+    update();
+  });
   setMinimumSize(320, 240);
   setFocusPolicy(Qt::StrongFocus);
   connect(&viewing.navigator, &Navigator::cursorChanged, this, &View::follow);
@@ -29,6 +37,7 @@ void View::setTheme(const Theme& theme) {
 void View::setZoom(double zoom) {
   zoom_ = zoom;
   themeChanged();
+  fitScrollBar();
   update();
 }
 
@@ -38,13 +47,13 @@ Cursor View::watched(Cursor cursor) const {
 }
 
 void View::follow() {
-  if (!isVisible()) return;  // showEvent() does
+  if (!isVisible()) return;  // showEvent() follows
   const Made now{viewing_.session.version(), watched(cursor())};
   if (made_ == now) return moved();
   made_ = now;
   if (recording_ != viewing_.session.recording()) {
     recording_ = viewing_.session.recording();
-    scroll_ = 0;
+    scroll_bar_->setValue(0);
     startOver();
   }
   renew();
@@ -63,10 +72,11 @@ void View::guard(const std::function<void()>& make) {
     describe(problem_.toStdString());
     update();
   }
+  fitScrollBar();
 }
 
 void View::describe(const std::string& sentence) {
-  const QString words = QString::fromStdString(sentence);
+  const QString words = text(sentence);
   if (accessibleDescription() != words) setAccessibleDescription(words);
 }
 
@@ -80,6 +90,8 @@ void View::paintEvent(QPaintEvent* event) {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(zoom_, zoom_);
   const bool whole = zoom_ != 1 || farthestScroll() > 0;
+  if (scroll_bar_->maximum() != static_cast<int>(std::ceil(farthestScroll())))
+    QMetaObject::invokeMethod(this, &View::fitScrollBar, Qt::QueuedConnection);
   painter.save();
   painter.translate(0, -scrollTop());
   if (problem_.isEmpty()) {
@@ -89,26 +101,32 @@ void View::paintEvent(QPaintEvent* event) {
     paintNote(painter, page(), problem_.toStdString(), *theme_);
   }
   painter.restore();
-  paintScrollBar(painter);
   if (!shows_focus_) return;
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme_->accent, 2));
   painter.drawRect(QRectF(QPointF(1, 1), QSizeF(size()) / zoom_ - QSizeF(2, 2)));
 }
 
-void View::paintScrollBar(QPainter& painter) const {
-  if (farthestScroll() <= 0) return;
-  const QSizeF seen = QSizeF(size()) / zoom_;
-  const double share = seen.height() / page().height();
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme_->dim);
-  painter.drawRoundedRect(
-      QRectF(seen.width() - 8, scrollTop() * share + 2, 5, seen.height() * share - 4), 2.5, 2.5);
+void View::fitScrollBar() {
+  constexpr int kWidth = 8;
+  const int farthest = static_cast<int>(std::ceil(farthestScroll()));
+  scroll_bar_->setRange(0, farthest);
+  scroll_bar_->setPageStep(static_cast<int>(QWidget::height() / zoom_));
+  scroll_bar_->setSingleStep(24);
+  scroll_bar_->setGeometry(QWidget::width() - kWidth, 0, kWidth, QWidget::height());
+  scroll_bar_->setVisible(farthest > 0);
+  if (farthest > 0) scroll_bar_->raise();
+  arrange();
+}
+
+void View::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fitScrollBar();
 }
 
 void View::scrollBy(double by) {
-  scroll_ = std::clamp(scrollTop() + by, 0.0, farthestScroll());
-  update();
+  fitScrollBar();
+  scroll_bar_->setValue(static_cast<int>(std::lround(scrollTop() + by)));
 }
 
 void View::reveal(double top, double bottom, double head) {

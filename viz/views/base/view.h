@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QPainter>
+#include <QScrollBar>
 #include <QString>
 #include <QWidget>
 #include <algorithm>
@@ -14,9 +15,8 @@
 
 namespace ringscope::viz {
 
-/// A view on the stage. When the data or the cursor changes while it is on show, it has its scene
-/// made once and keeps it; painting draws what was kept; mouse and keys become changes of the
-/// cursor.
+/// A view on the stage. A view that is shown makes its scene once per change of the data or of the
+/// cursor. Painting draws the kept scene. The mouse and keys change the cursor.
 class View : public QWidget {
   Q_OBJECT
  public:
@@ -24,55 +24,66 @@ class View : public QWidget {
   void setTheme(const Theme& theme);
   /// Presenter mode draws everything larger; 1 is normal.
   void setZoom(double zoom);
-  /// For a view that can draw a model of ranks on own devices in place of what was recorded.
+  /// Changes between the recorded times and a model of ranks on own devices, in a view that has
+  /// both.
   virtual void setOwnDevices(bool /*own*/) {}
-  /// Something that it will draw is still being made.
+  /// Reports whether a background thread still makes something that the view will draw.
   virtual bool isMaking() const { return false; }
 
  protected:
-  /// Makes the scene anew and asks for painting.
+  /// Makes the scene and requests painting.
   virtual void refresh() = 0;
-  /// Forgets what the user chose in the recording before: another one has been opened.
+  /// Forgets the user's choices, because another recording has been opened.
   virtual void startOver() {}
-  /// Draws what refresh() has kept, and reads nothing else but the cursor's phase and the view's
-  /// own state. `dirty`: what has to be drawn, where the rest is there already; empty: all.
+  /// Draws the kept scene. Reads nothing else but the cursor's phase and the view's own state.
+  /// `dirty` is the region to draw; an empty region means the whole page.
   virtual void paint(QPainter& painter, const QRectF& page, const QRegion& dirty) = 0;
-  /// The part of the cursor that the scene depends on; the rest made equal for all cursors.
+  /// Returns the cursor with all fields reset that the scene does not depend on.
   virtual Cursor watched(Cursor cursor) const;
-  /// The cursor has moved in what the scene does not depend on, or only the clock has.
+  /// Follows a move of the cursor that leaves the scene as it is.
   virtual void moved() {}
-  /// For views with controls of their own.
+  /// Adapts the view's own controls to the theme or the zoom.
   virtual void themeChanged() {}
-  /// The height that everything needs at this width. Where it is more than there is, the page is
-  /// that high, and the wheel, Page Up and Page Down move along it.
+  /// Places the view's own controls. Called when the size, the zoom, the scene or the scroll
+  /// position has changed.
+  virtual void arrange() {}
+  /// Returns the height that the page needs at this width. A page that is higher than the view has
+  /// a scroll bar; the wheel, Page Up and Page Down also scroll it.
   virtual double neededHeight(double /*width*/) const { return 0; }
 
-  /// Looks whether the scene is still the right one.
+  /// Makes the scene anew if the data or the watched part of the cursor has changed.
   void follow();
-  /// refresh(), now. The data may be damaged: what making the scene throws is shown in its place.
+  /// Calls refresh(). Shows an exception's sentence in place of the scene: the data may be damaged.
   void renew();
-  /// The same for another way to make the scene.
+  /// Calls `make` in place of refresh(), and shows an exception in the same way.
   void guard(const std::function<void()>& make);
-  /// All of it; what is seen begins at scrollTop().
+  /// Gives the scroll bar the range and the place that the page needs, and places other controls.
+  void fitScrollBar();
+  /// Returns the whole page. The visible part begins at scrollTop().
   QRectF page() const {
     const QSizeF seen = QSizeF(size()) / zoom_;
     return {0, 0, seen.width(), std::max(seen.height(), neededHeight(seen.width()))};
   }
-  /// Moves along the page until this stretch of it is seen, `head` of the view being covered.
+  /// Scrolls until this stretch of the page is visible under the top `head` pixels of the view.
   void reveal(double top, double bottom, double head = 0);
-  double scrollTop() const { return std::clamp(scroll_, 0.0, farthestScroll()); }
+  double scrollTop() const { return std::clamp<double>(scroll_bar_->value(), 0, farthestScroll()); }
   QPointF onPage(const QPointF& position) const {
     return position / zoom_ + QPointF(0, scrollTop());
   }
+  /// Returns the pixels of the view that show a box of the page.
+  QRect onView(const QRectF& box) const {
+    return QRectF((box.topLeft() - QPointF(0, scrollTop())) * zoom_, box.size() * zoom_).toRect();
+  }
   const Cursor& cursor() const { return viewing_.navigator.cursor(); }
-  /// What is read out to who does not see.
+  /// Sets the sentence that a screen reader reads.
   void describe(const std::string& sentence);
 
   void paintEvent(QPaintEvent* event) final;
   void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  /// Who comes here by Tab is shown where he is; a click says that by itself.
+  /// A frame shows the focus after Tab; a click needs none.
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
 
@@ -86,26 +97,27 @@ class View : public QWidget {
     Cursor cursor;
     friend bool operator==(const Made&, const Made&) = default;
   };
-  double farthestScroll() const { return page().height() - QWidget::height() / zoom_; }
+  double farthestScroll() const {
+    return std::max(0.0, page().height() - QWidget::height() / zoom_);
+  }
   void scrollBy(double by);
-  void paintScrollBar(QPainter& painter) const;
 
-  std::optional<Made> made_;  // what the kept scene was made from
-  int recording_ = 0;         // that the user's choices here are of
-  QString problem_;           // why there is no scene; empty where there is one
-  double scroll_ = 0;         // of the page's top above the view's
+  std::optional<Made> made_;  // the data and cursor of the kept scene
+  int recording_ = 0;         // the recording that the user's choices belong to
+  QString problem_;           // why there is no scene; empty when there is one
+  QScrollBar* scroll_bar_;    // its value is the offset of the page, in unzoomed pixels
   bool shows_focus_ = false;
 };
 
-/// A view of the stage as the window lists it.
+/// A view in the list of the window.
 struct ViewEntry {
-  QString name;   ///< of --view, lower case
-  QString title;  ///< of its tab
+  QString name;   ///< the value of --view, lower case
+  QString title;  ///< the title of the tab
   View* (*make)(Viewing& viewing, QWidget* parent);
 };
 
-/// All of them, in the order of their tabs. A new one is a scene in scene/, its painter in paint/
-/// and a line in registry.cpp; one with controls or keys of its own has a file in views/ too.
+/// Returns all views in the order of their tabs. A new view is a folder with its scene, painter and
+/// view, and a line in registry.cpp.
 const std::vector<ViewEntry>& viewRegistry();
 
 }  // namespace ringscope::viz

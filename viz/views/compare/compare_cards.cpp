@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/kit/flow.h"
+#include "viz/kit/page.h"
 
 namespace ringscope::viz {
 namespace {
@@ -13,7 +13,7 @@ constexpr double kSide = 20, kGap = 12, kAbove = 10, kUnder = 10;
 constexpr double kLeft = 16, kRight = 8, kTop = 5, kLine = 18, kLeast = 62;
 
 QString nameOf(const RunCard& card) {
-  return QString::fromStdString(card.letter + "  " + card.name);
+  return text(card.letter + "  " + card.name);
 }
 
 QFont nameFont() {
@@ -25,9 +25,8 @@ double widthOf(const QString& words, const QFont& font) {
 }
 
 double widest(const RunCard& card) {
-  return std::max({widthOf(nameOf(card), nameFont()),
-                   widthOf(QString::fromStdString(card.headline), textFont(12)),
-                   widthOf(QString::fromStdString(card.numbers), monoFont(11))});
+  return std::max({widthOf(nameOf(card), nameFont()), widthOf(text(card.headline), textFont(12)),
+                   widthOf(text(card.numbers), monoFont(11))});
 }
 
 double widthOfButtons(int count) {
@@ -39,7 +38,7 @@ double wordsHeight(const RunCard& card, double width) {
   double height = 0;
   for (const auto& [words, font] :
        {std::pair(&card.headline, textFont(12)), {&card.numbers, monoFont(11)}})
-    if (!words->empty()) height += wrappedHeight(QString::fromStdString(*words), font, width) + 2;
+    if (!words->empty()) height += wrappedHeight(text(*words), font, width) + 2;
   return height;
 }
 
@@ -114,10 +113,9 @@ void CompareCards::paintCard(QPainter& p, const QPointF& shift, int which, const
   p.drawText(
       line, Qt::AlignVCenter,
       p.fontMetrics().elidedText(nameOf(card), Qt::ElideMiddle, static_cast<int>(line.width())));
-  p.setPen(theme.dim);
   QRectF rest(box.left() + kLeft, box.top() + words_top_, words_width_[which], 0);
-  rest = drawWrapped(p, rest, QString::fromStdString(card.headline), textFont(12), 2);
-  drawWrapped(p, rest, QString::fromStdString(card.numbers), monoFont(11), 2);
+  rest = writeWrapped(p, rest, text(card.headline), textFont(12), theme.dim, 2);
+  writeWrapped(p, rest, text(card.numbers), monoFont(11), theme.dim, 2);
 }
 
 }  // namespace ringscope::viz

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "viz/kit/flow.h"
+#include "viz/kit/page.h"
 #include "viz/views/compare/compare_cards.h"
 #include "viz/views/compare/place_table.h"
 #include "viz/views/positions/position_strip_painter.h"
@@ -14,13 +14,9 @@ namespace {
 constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
 constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24;
 
-QString words(const std::string& text) {
-  return QString::fromStdString(text);
-}
-
 QStringList eachAfter(const char* glyph, const std::vector<std::string>& sentences) {
   QStringList all;
-  for (const std::string& sentence : sentences) all << glyph + words(sentence);
+  for (const std::string& sentence : sentences) all << glyph + text(sentence);
   return all;
 }
 
@@ -38,7 +34,7 @@ class Layout {
       beside_.setLeft(main_.right() + 2 * kGap);
     }
     placeVerdict();
-    settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {words(join(scene.settings, " · "))});
+    settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {text(join(scene.settings, " · "))});
     placeTable();
     placePositions();
     placeMap();
@@ -63,14 +59,14 @@ class Layout {
 
  private:
   static std::string join(const std::vector<std::string>& all, const char* between) {
-    std::string text;
-    for (const std::string& one : all) text += (text.empty() ? "" : between) + one;
-    return text;
+    std::string joined;
+    for (const std::string& one : all) joined += (joined.empty() ? "" : between) + one;
+    return joined;
   }
   void placeVerdict() {
     double height = 2 * 8;
     for (const std::string& sentence : scene_.conclusion) {
-      verdict_lines << words(sentence);
+      verdict_lines << text(sentence);
       height += wrappedHeight(verdict_lines.back(), lineFont(verdict_lines.size() == 1),
                               main_.width() - 2 * 14) +
                 2;
@@ -89,7 +85,7 @@ class Layout {
       column.setBottom(costs.bottom() + kGap);
     }
     QStringList said;
-    for (const std::string& line : scene_.doctor) said << words(line);
+    for (const std::string& line : scene_.doctor) said << text(line);
     doctor = TextPart::under(column, "DOCTOR ON B BY ITSELF", said);
     remarks = TextPart::under(column, "", eachAfter("◆ ", scene_.remarks));
     left_out = TextPart::under(column, "NOT COMPARED", eachAfter("– ", scene_.left_out));
@@ -98,7 +94,7 @@ class Layout {
     table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
                        scene_.places.size());
     const double rows = scene_.places.empty()
-                            ? wrappedHeight(words(scene_.no_places), textFont(12), main_.width())
+                            ? wrappedHeight(text(scene_.no_places), textFont(12), main_.width())
                             : table.box().height();
     main_.setBottom(table.box().top() + rows + kGap);
   }
@@ -130,23 +126,23 @@ class Page {
     p_.drawRoundedRect(at_.verdict.adjusted(1, 1, -1, -1), 8, 8);
     QRectF line = at_.verdict.adjusted(14, 8, -14, 0);
     for (int i = 0; i < at_.verdict_lines.size(); ++i) {
-      p_.setPen(i == 0 ? color : theme_.dim);
-      line = drawWrapped(p_, line, at_.verdict_lines[i], Layout::lineFont(i == 0), 2);
+      line = writeWrapped(p_, line, at_.verdict_lines[i], Layout::lineFont(i == 0),
+                          i == 0 ? color : theme_.dim, 2);
     }
     if (at_.floor.isEmpty()) return;
-    p_.setPen(theme_.accent);
-    drawElided(p_, at_.floor, "Open a second recording of B's run … (E)", Layout::lineFont(false));
+    writeElided(p_, at_.floor, "Open a second recording of B's run … (E)", Layout::lineFont(false),
+                theme_.accent);
   }
   void positions() {
     if (scene_.positions_a.empty()) return;
     const QRectF rest =
-        drawPartTitle(p_, at_.positions,
-                      "POSITION IDS, A ABOVE B, IN GLOBAL ORDER; HATCHED WHERE B DIFFERS", theme_);
+        paintPartTitle(p_, at_.positions,
+                       "POSITION IDS, A ABOVE B, IN GLOBAL ORDER; HATCHED WHERE B DIFFERS", theme_);
     QRectF bar(rest.left() + 24, rest.top(), rest.width() - 24, kPositions - 4);
     for (const auto& [letter, runs] :
          {std::pair("A", &scene_.positions_a), {"B", &scene_.positions_b}}) {
-      p_.setPen(theme_.dim);
-      drawElided(p_, QRectF(rest.left(), bar.top(), 20, bar.height()), letter, textFont(12));
+      writeElided(p_, QRectF(rest.left(), bar.top(), 20, bar.height()), letter, textFont(12),
+                  theme_.dim);
       paintHeldRuns(p_, bar, *runs, theme_);
       bar.translate(0, kPositions);
     }
@@ -154,9 +150,9 @@ class Page {
   void costs() {
     if (scene_.costs.empty()) return;
     const int columns = at_.costColumns(), rows = at_.costRows();
-    drawPartTitle(p_, at_.costs,
-                  QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step),
-                  theme_);
+    paintPartTitle(p_, at_.costs,
+                   QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step),
+                   theme_);
     const double between = columns > 1 ? 2 * kGap : 0;
     const double width = (at_.costs.width() - between) / columns;
     for (int column = 0; column < columns; ++column) {
@@ -173,16 +169,13 @@ class Page {
   }
   void places(const CompareLook& look) {
     const QRectF box = at_.table.box();
-    drawPartTitle(p_, QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
-                  QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step), theme_);
-    p_.setPen(theme_.faint);
-    p_.setFont(textFont(11));
-    p_.drawText(QRectF(box.left(), box.top() - kTitle, box.width(), 16),
-                Qt::AlignRight | Qt::AlignVCenter,
-                "↑ ↓ choose and go there · Enter opens, closes · N next difference · B both");
+    paintPartTitle(p_, QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
+                   QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step), theme_);
+    write(p_, QRectF(box.left(), box.top() - kTitle, box.width(), 16),
+          "↑ ↓ choose and go there · Enter opens, closes · N next difference · B both",
+          textFont(11), theme_.faint, Qt::AlignRight | Qt::AlignVCenter);
     if (scene_.places.empty()) {
-      p_.setPen(theme_.dim);
-      drawWrapped(p_, box, words(scene_.no_places), textFont(12), 0);
+      writeWrapped(p_, box, text(scene_.no_places), textFont(12), theme_.dim, 0);
       return;
     }
     at_.table.paint(p_, scene_.places, look.seen, look.selected, theme_);
@@ -192,19 +185,16 @@ class Page {
   void cost(const QRectF& line, const CostRow& row, bool head) {
     constexpr double kNumber = 66, kRatio = 54;
     double right = line.right();
-    const auto number = [&](const std::string& text, double width, const QColor& color) {
-      p_.setPen(color);
-      p_.setFont(head ? textFont(11) : monoFont(11));
-      p_.drawText(QRectF(right - width, line.top(), width, line.height()),
-                  Qt::AlignRight | Qt::AlignVCenter, words(text));
+    const auto number = [&](const std::string& value, double width, const QColor& color) {
+      write(p_, QRectF(right - width, line.top(), width, line.height()), text(value),
+            head ? textFont(11) : monoFont(11), color, Qt::AlignRight | Qt::AlignVCenter);
       right -= width;
     };
     number(row.ratio, kRatio, theme_.dim);
     number(row.b, kNumber, head ? theme_.dim : theme_.text);
     number(row.a, kNumber, head ? theme_.dim : theme_.text);
-    p_.setPen(theme_.dim);
-    drawElided(p_, QRectF(line.left(), line.top(), right - line.left() - 4, line.height()),
-               words(row.name), textFont(12));
+    writeElided(p_, QRectF(line.left(), line.top(), right - line.left() - 4, line.height()),
+                text(row.name), textFont(12), theme_.dim);
   }
 
   QPainter& p_;
@@ -259,16 +249,10 @@ QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row
 void paintComparing(QPainter& p, const QRectF& area, const QString& sentence, double progress,
                     const Theme& theme) {
   p.fillRect(area, theme.background);
-  p.setPen(theme.dim);
-  p.setFont(textFont(15));
-  p.drawText(area.adjusted(24, 0, -24, -area.height() / 2 - 12),
-             Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, sentence);
+  write(p, area.adjusted(24, 0, -24, -area.height() / 2 - 12), sentence, textFont(15), theme.dim,
+        Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap);
   const QRectF track(area.center().x() - 120, area.center().y(), 240, 6);
-  p.setPen(Qt::NoPen);
-  p.setBrush(theme.raised);
-  p.drawRoundedRect(track, 3, 3);
-  p.setBrush(theme.accent);
-  p.drawRoundedRect(QRectF(track.topLeft(), QSizeF(track.width() * progress, 6)), 3, 3);
+  paintBar(p, track, progress, theme.accent, theme, 3);
 }
 
 }  // namespace ringscope::viz

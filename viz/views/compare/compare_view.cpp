@@ -69,15 +69,13 @@ class CompareView : public View {
     showMap();
     of_.state() == Comparison::State::kComparing ? progress_.start() : progress_.stop();
     describe(runs_ ? viz::describe(scene_) : sentence().toStdString());
-    placeButtons();
+    fitScrollBar();
     update();
   }
   void showEvent(QShowEvent* event) override {
     View::showEvent(event);
     refresh();  // the comparison may have changed meanwhile
   }
-  void themeChanged() override { placeButtons(); }
-  void resizeEvent(QResizeEvent*) override { placeButtons(); }
   double neededHeight(double width) const override {
     if (!runs_) return 0;
     if (measured_ != width) height_ = compareHeight(measured_ = width, scene_);
@@ -149,13 +147,12 @@ class CompareView : public View {
   QString tipAt(const QPointF& point) const {
     const CompareCards cards = this->cards();
     if (const auto on_map = mapHit(QPointF(point.x(), point.y() - scrollTop()) * zoom_))
-      return QString::fromStdString(describeRow(scene_.map, on_map->row, on_map->of));
+      return text(describeRow(scene_.map, on_map->row, on_map->of));
     for (const auto& [card, run] :
          {std::pair(&cards.first, &runs_->run), {&cards.second, &runs_->other}})
-      if (card->translated(0, scrollTop()).contains(point))
-        return QString::fromStdString(run->path);
+      if (card->translated(0, scrollTop()).contains(point)) return text(run->path);
     const CompareHit hit = compareHit(point, page(), scene_);
-    return hit.row ? QString::fromStdString(scene_.places[*hit.row].sentence) : QString();
+    return hit.row ? text(scene_.places[*hit.row].sentence) : QString();
   }
   /// Of the chosen tensor; before one is chosen of the cursor's.
   void showMap() {
@@ -196,7 +193,7 @@ class CompareView : public View {
     to.group = groupWith(viewing_.session.trace(), to.rank, to.group);
     const std::string sentence = describeRow(scene_.map, hit.row, hit.of);
     viewing_.navigator.goTo(to);
-    Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
+    Q_EMIT viewing_.navigator.told(text(sentence));
     describe(sentence);
     update();
   }
@@ -219,7 +216,7 @@ class CompareView : public View {
     showMap();
     reveal(compareRow(page(), scene_, row).top(), compareRow(page(), scene_, row).bottom(), head());
     viewing_.navigator.goTo(to);
-    Q_EMIT viewing_.navigator.told(QString::fromStdString(sentence));
+    Q_EMIT viewing_.navigator.told(text(sentence));
     describe(sentence);
     update();
   }
@@ -269,7 +266,7 @@ class CompareView : public View {
         return kPurpose;
     }
   }
-  void placeButtons() { buttons_.place(of_, cards(), QSizeF(QWidget::size()) / zoom_, zoom_); }
+  void arrange() override { buttons_.place(of_, cards(), QSizeF(QWidget::size()) / zoom_, zoom_); }
 
   Comparison& of_;
   CompareButtons buttons_{this};

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/kit/flow.h"
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/colormap.h"
 
@@ -13,10 +13,6 @@ namespace {
 
 constexpr double kBody = 96, kMostLine = 24, kAxis = 16, kScale = 22, kSentence = 36;
 constexpr double kLabels = 56, kWideLabels = 88, kLabel = 15;
-
-QString words(const std::string& text) {
-  return QString::fromStdString(text);
-}
 
 /// The lines of the map alone, without what stands about them.
 QRectF bodyOf(const QRectF& box, const ComparedMap& map) {
@@ -52,7 +48,7 @@ void paintLabels(QPainter& p, const QRectF& body, const ComparedMap& map, double
   for (std::size_t i = 0; i < map.lines.size(); i += every)
     p.drawText(QRectF(left, body.top() + static_cast<double>(i) * pitch, body.left() - left - 8,
                       std::max(pitch, kLabel)),
-               Qt::AlignRight | Qt::AlignVCenter, words(map.lines[i]));
+               Qt::AlignRight | Qt::AlignVCenter, text(map.lines[i]));
 }
 
 /// Tokens under the columns: the first, the last, and some between.
@@ -67,23 +63,23 @@ void paintAxis(QPainter& p, const QRectF& body, const ComparedMap& map, const Th
     const std::size_t at = (tokens.size() - 1) * i / parts;
     const double x = body.left() + body.width() * (static_cast<double>(at) + 0.5) /
                                        static_cast<double>(tokens.size());
-    const QString text = (i == 0 ? "token " : "") + words(toString(tokens[at]));
-    const double width = p.fontMetrics().horizontalAdvance(text) + 2;
+    const QString label = (i == 0 ? "token " : "") + text(toString(tokens[at]));
+    const double width = p.fontMetrics().horizontalAdvance(label) + 2;
     const double left = std::clamp(x - width / 2, body.left(), body.right() - width);
-    p.drawText(QRectF(left, body.bottom() + 1, width, kAxis - 2), Qt::AlignCenter, text);
+    p.drawText(QRectF(left, body.bottom() + 1, width, kAxis - 2), Qt::AlignCenter, label);
   }
 }
 
 /// The next piece of the legend; returns where the one after it begins.
-double paintKey(QPainter& p, double x, double y, const QBrush& color, const QString& text,
+double paintKey(QPainter& p, double x, double y, const QBrush& color, const QString& label,
                 const Theme& theme) {
   p.setPen(QPen(theme.line, 1));
   p.setBrush(color);
   p.drawRect(QRectF(x, y + 3, 12, 10));
   p.setPen(theme.dim);
   p.setFont(textFont(11));
-  const double width = p.fontMetrics().horizontalAdvance(text) + 2;
-  p.drawText(QRectF(x + 18, y, width, 16), Qt::AlignVCenter, text);
+  const double width = p.fontMetrics().horizontalAdvance(label) + 2;
+  p.drawText(QRectF(x + 18, y, width, 16), Qt::AlignVCenter, label);
   return x + 18 + width + 16;
 }
 
@@ -94,9 +90,9 @@ double paintColors(QPainter& p, double x, double y, const ComparedMap& map, cons
   p.setFont(monoFont(11));
   p.setPen(theme.dim);
   const auto say = [&](double value, const QString& after) {
-    const QString text = words(traces::describeSignificant(value, 2)) + after;
-    const double width = p.fontMetrics().horizontalAdvance(text) + 2;
-    p.drawText(QRectF(x, y, width, 16), Qt::AlignVCenter, text);
+    const QString label = text(traces::describeSignificant(value, 2)) + after;
+    const double width = p.fontMetrics().horizontalAdvance(label) + 2;
+    p.drawText(QRectF(x, y, width, 16), Qt::AlignVCenter, label);
     x += width + 6;
   };
   say(map.low, {});
@@ -111,7 +107,7 @@ double paintColors(QPainter& p, double x, double y, const ComparedMap& map, cons
     p.setPen(theme.dim);
   }
   x = strip.right() + 6;
-  say(map.high, map.unit.empty() ? "" : " " + words(map.unit));
+  say(map.high, map.unit.empty() ? "" : " " + text(map.unit));
   return x + 10;
 }
 
@@ -127,18 +123,18 @@ void paintLegend(QPainter& p, const QRectF& body, double y, const ComparedMap& m
   if (!map.floor || map.unit.empty()) return;
   p.setFont(textFont(11));
   p.setPen(theme.dim);
-  const QString text = "equal runs up to " + words(traces::describeSignificant(*map.floor, 2));
-  if (x + p.fontMetrics().horizontalAdvance(text) < body.right())
-    p.drawText(QRectF(x, y, body.right() - x, 16), Qt::AlignVCenter, text);
+  const QString label = "equal runs up to " + text(traces::describeSignificant(*map.floor, 2));
+  if (x + p.fontMetrics().horizontalAdvance(label) < body.right())
+    p.drawText(QRectF(x, y, body.right() - x, 16), Qt::AlignVCenter, label);
 }
 
 double sentenceHeight(double width, const ComparedMap& map) {
-  return std::max(kSentence, wrappedHeight(words(map.largest), textFont(12), width) + 6);
+  return std::max(kSentence, wrappedHeight(text(map.largest), textFont(12), width) + 6);
 }
 
 QStringList lacksOf(const ComparedMap& map) {
   QStringList all;
-  for (const std::string& sentence : map.lacks) all << "– " + words(sentence);
+  for (const std::string& sentence : map.lacks) all << "– " + text(sentence);
   return all;
 }
 
@@ -147,7 +143,7 @@ QStringList lacksOf(const ComparedMap& map) {
 double comparedMapHeight(double width, const ComparedMap& map) {
   if (map.title.empty()) return 0;
   if (map.empty() && !map.reading)
-    return kPartTitle + wrappedHeight(words(map.note), textFont(12), width);
+    return kPartTitle + wrappedHeight(text(map.note), textFont(12), width);
   double height = kPartTitle + kBody + kAxis + kScale + sentenceHeight(width, map);
   for (const QString& sentence : lacksOf(map))
     height += wrappedHeight(sentence, textFont(12), width) + 2;
@@ -190,17 +186,14 @@ QRectF ComparedMapPainter::rowBox(const QRectF& body, const ComparedMap& map,
 
 void ComparedMapPainter::paint(QPainter& p, const QRectF& box, const ComparedMap& map,
                                const MapLook& look, const Theme& theme) {
-  drawPartTitle(p, box, words(map.title), theme);
+  paintPartTitle(p, box, text(map.title), theme);
   QRectF rest = box.adjusted(0, kPartTitle, 0, 0);
   if (map.empty()) {
-    p.setPen(theme.dim);
-    drawWrapped(p, rest, words(map.note), textFont(12), 0);
+    writeWrapped(p, rest, text(map.note), textFont(12), theme.dim, 0);
     return;
   }
-  p.setPen(theme.faint);
-  p.setFont(textFont(11));
-  p.drawText(QRectF(box.left(), box.top(), box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
-             "[ ] rows that differ");
+  write(p, QRectF(box.left(), box.top(), box.width(), 16), "[ ] rows that differ", textFont(11),
+        theme.faint, Qt::AlignRight | Qt::AlignVCenter);
   const QRectF body = bodyOf(box, map);
   fold(box, map);
   color(map, theme);
@@ -220,14 +213,12 @@ void ComparedMapPainter::paint(QPainter& p, const QRectF& box, const ComparedMap
     }
   paintLegend(p, body, box.top() + kPartTitle + kBody + kAxis, map, theme);
   rest.setTop(box.top() + kPartTitle + kBody + kAxis + kScale);
-  p.setPen(look.hovered ? theme.text : theme.dim);
   const std::string said =
       look.hovered ? describeRow(map, look.hovered->row, look.hovered->of) + "." : map.largest;
-  drawWrapped(p, rest, words(said), textFont(12), 0);
+  writeWrapped(p, rest, text(said), textFont(12), look.hovered ? theme.text : theme.dim, 0);
   rest.setTop(rest.top() + sentenceHeight(box.width(), map));
-  p.setPen(theme.wait);
   for (const QString& sentence : lacksOf(map))
-    rest = drawWrapped(p, rest, sentence, textFont(12), 2);
+    rest = writeWrapped(p, rest, sentence, textFont(12), theme.wait, 2);
 }
 
 std::optional<MapHit> ComparedMapPainter::hit(const QPointF& point, const QRectF& box,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "viz/kit/page.h"
 #include "viz/style/elide.h"
 
 namespace ringscope::viz {
@@ -89,7 +90,7 @@ void PlaceTable::paintHead(QPainter& p, const Theme& theme) const {
   p.setBrush(theme.raised);
   p.drawRoundedRect(box, 4, 4);
   p.setPen(theme.dim);
-  p.setFont(textFont(11, QFont::DemiBold));
+  p.setFont(partFont());
   say(p, part(box, kGap, at.name), "place");
   if (at.costs) {
     double x = at.took;
@@ -125,13 +126,7 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
   }
   const QRectF track(box.left() + at.bar, box.center().y() - 4, kBar, 8);
   const QColor color = agreementColor(place.agreement, theme);
-  p.setPen(Qt::NoPen);
-  p.setBrush(theme.raised);
-  p.drawRoundedRect(track, 2, 2);
-  if (place.bar > 0) {
-    p.setBrush(place.agreement == Agreement::kUnknown ? theme.dim : color);
-    p.drawRoundedRect(QRectF(track.topLeft(), QSizeF(kBar * place.bar, 8)), 2, 2);
-  }
+  paintBar(p, track, place.bar, place.agreement == Agreement::kUnknown ? theme.dim : color, theme);
   p.setPen(color);
   say(p, part(box, at.size, at.where - kGap),
       QString(glyphOf(place.agreement)) + place.size.c_str());

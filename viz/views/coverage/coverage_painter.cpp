@@ -42,14 +42,12 @@ std::string headOf(const CoverageScene& scene) {
 
 void drawHead(const Canvas& c) {
   const QRectF page = c.area.adjusted(24, 0, -24, 0);
-  c.p.setPen(c.theme.text);
-  c.p.setFont(textFont(15, QFont::DemiBold));
-  c.p.drawText(QRectF(page.left(), page.top() + 12, page.width(), 24), Qt::AlignVCenter,
-               "Who attended what, and when");
-  c.p.setPen(c.scene.faulty() ? c.theme.wrong : c.scene.complete ? c.theme.right : c.theme.dim);
-  c.p.setFont(textFont(13, QFont::Medium));
-  c.p.drawText(QRectF(page.left(), page.top() + 34, page.width(), 22), Qt::AlignVCenter,
-               QString::fromStdString(headOf(c.scene)));
+  paintTitle(c.p, titleLine(c.area), "Who attended what, and when", c.theme.text, 15);
+  write(c.p, QRectF(page.left(), page.top() + 34, page.width(), 22), text(headOf(c.scene)),
+        textFont(13, QFont::Medium),
+        c.scene.faulty()   ? c.theme.wrong
+        : c.scene.complete ? c.theme.right
+                           : c.theme.dim);
 }
 
 /// A strip of the cell for each rank that attends some of the heads; below the diagonal where only
@@ -85,9 +83,8 @@ void drawCell(const Canvas& c, const QRectF& box, int query, int key) {
       const QRectF plate(box.center().x() - 9, box.center().y() - 8, 18, 16);
       c.p.setBrush(c.theme.plate);
       c.p.drawRoundedRect(plate, 3, 3);
-      c.p.setPen(c.theme.on_plate);
-      c.p.setFont(monoFont(11, QFont::Bold));
-      c.p.drawText(plate, Qt::AlignCenter, QString::number(cell.ring_step.value()));
+      write(c.p, plate, QString::number(cell.ring_step.value()), monoFont(11, QFont::Bold),
+            c.theme.on_plate, Qt::AlignCenter);
     }
   }
   c.p.setBrush(Qt::NoBrush);
@@ -151,15 +148,12 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
   c.p.drawRect(
       QRectF(bar.topLeft(),
              QSizeF(bar.width() * std::min(1.0, c.scene.work_done[i] / largest), bar.height())));
-  c.p.setPen(c.theme.text);
-  c.p.setFont(monoFont(size));
-  c.p.drawText(words.adjusted(0, 0, -kWait, 0), Qt::AlignVCenter | Qt::AlignRight,
-               shortCount(c.scene.work_total[i]));
+  write(c.p, words.adjusted(0, 0, -kWait, 0), shortCount(c.scene.work_total[i]), monoFont(size),
+        c.theme.text, Qt::AlignVCenter | Qt::AlignRight);
   const bool most = rank == c.scene.longestWaiting();
-  c.p.setFont(monoFont(size, most ? QFont::Bold : QFont::Normal));
-  c.p.setPen(most ? c.theme.wait : c.theme.dim);
-  c.p.drawText(words, Qt::AlignVCenter | Qt::AlignRight,
-               describeDuration(c.scene.wait_ns[i]).c_str());
+  write(c.p, words, describeDuration(c.scene.wait_ns[i]).c_str(),
+        monoFont(size, most ? QFont::Bold : QFont::Normal), most ? c.theme.wait : c.theme.dim,
+        Qt::AlignVCenter | Qt::AlignRight);
 }
 
 QString balanceText(const CoverageScene& scene) {
@@ -175,31 +169,24 @@ QString balanceText(const CoverageScene& scene) {
   return words;
 }
 
-double heightOf(const QString& words, double width) {
-  return QFontMetricsF(textFont(13))
-      .boundingRect(QRectF(0, 0, width, 1e4), Qt::TextWordWrap, words)
-      .height();
-}
-
 void drawWork(const Canvas& c) {
   const double left = matrixOf(c.area).right() + kBeside, right = c.area.right() - kMargin;
   if (right - left < 120) return;
   c.p.setPen(c.theme.dim);
-  c.p.setFont(textFont(11, QFont::DemiBold));
+  c.p.setFont(partFont());
   const QRectF head(left, c.area.top() + 66, right - left, 16);
   c.p.drawText(head, Qt::AlignVCenter, "QUERY–KEY PAIRS PER HEAD");
   c.p.drawText(head, Qt::AlignVCenter | Qt::AlignRight, "WAITS");
   const QString words = balanceText(c.scene);
-  const double said = heightOf(words, right - left);
+  const double said = wrappedHeight(words, textFont(13), right - left);
   const auto ranks = static_cast<double>(std::max<std::size_t>(1, c.scene.ranks.size()));
   const double pitch =
       std::clamp((c.area.height() - kTop - said - 24) / ranks, kLeastPitch, kMostPitch);
   double y = c.area.top() + kTop + 4;
   for (std::size_t r = 0; r < c.scene.ranks.size(); ++r, y += pitch)
     drawRank(c, QRectF(left, y, right - left, pitch), r);
-  c.p.setFont(textFont(13));
-  c.p.setPen(c.theme.text);
-  c.p.drawText(QRectF(left, y + 8, right - left, said + 2), Qt::TextWordWrap, words);
+  write(c.p, QRectF(left, y + 8, right - left, said + 2), words, textFont(13), c.theme.text,
+        Qt::TextWordWrap);
 }
 
 }  // namespace
@@ -223,7 +210,7 @@ double coverageHeight(double width, const CoverageScene& scene) {
   const double matrix = matrixOf(QRectF(0, 0, width, 1e4)).right();
   const double beside = std::max(120.0, width - matrix - kBeside - kMargin);
   return kTop + kLeastPitch * static_cast<double>(scene.ranks.size()) +
-         heightOf(balanceText(scene), beside) + 24;
+         wrappedHeight(balanceText(scene), textFont(13), beside) + 24;
 }
 
 std::optional<ChunkPair> coverageHit(const QPointF& point, const QRectF& area,

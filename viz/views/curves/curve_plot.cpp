@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "viz/kit/page.h"
 #include "viz/maths/round_ticks.h"
 #include "viz/style/elide.h"
 
@@ -108,7 +109,7 @@ void CurvePlot::drawAxes(QPainter& p, const Theme& theme) const {
     p.setPen(theme.dim);
     p.drawText(QRectF(whole_.left(), height - 9, kLabels - 8, 18),
                Qt::AlignRight | Qt::AlignVCenter,
-               QString::fromStdString(describe(curve_, logarithmic_ ? std::pow(10, at) : at)));
+               text(describe(curve_, logarithmic_ ? std::pow(10, at) : at)));
   }
   if (logarithmic_) {
     p.setPen(QPen(theme.wrong, 1, Qt::DashLine));
@@ -126,16 +127,14 @@ void CurvePlot::drawTitle(QPainter& p, std::int32_t train_step, const Theme& the
   p.setPen(theme.text);
   p.setFont(textFont(13, QFont::DemiBold));
   p.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
-             elided(p.fontMetrics(), QString::fromStdString(curve_.name), line.width() - kValue));
+             elided(p.fontMetrics(), text(curve_.name), line.width() - kValue));
   const auto at = std::ranges::lower_bound(steps_, train_step);
   if (at == steps_.end() || *at != train_step) return;
   const auto& value = curve_.values[static_cast<std::size_t>(at - steps_.begin())];
   if (!value) return;
   const bool wrong = !std::isfinite(*value) || (logarithmic_ && *value > 1);
-  p.setPen(wrong ? theme.wrong : theme.text);
-  p.setFont(monoFont(13));
-  p.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-             QString(wrong ? "▲ " : "") + QString::fromStdString(describe(curve_, *value)));
+  write(p, line, QString(wrong ? "▲ " : "") + text(describe(curve_, *value)), monoFont(13),
+        wrong ? theme.wrong : theme.text, Qt::AlignVCenter | Qt::AlignRight);
 }
 
 /// A step without a number breaks the line. Steps that share a pixel are drawn as what they span.

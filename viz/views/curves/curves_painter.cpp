@@ -41,26 +41,19 @@ std::vector<QRectF> boxesOf(const QRectF& area, const CurvesScene& scene) {
 
 void drawHead(QPainter& p, const QRectF& area, const CurvesScene& scene, std::int32_t train_step,
               const Theme& theme) {
-  const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 24);
-  p.setPen(theme.text);
-  p.setFont(textFont(17, QFont::DemiBold));
-  const QString title =
-      scene.steps.size() == 1
-          ? QString("One training step")
-          : QString("%1 training steps")
-                .arg(traces::describeCount(static_cast<std::int64_t>(scene.steps.size())).c_str());
-  p.drawText(line, Qt::AlignVCenter, title);
-  p.setPen(theme.dim);
-  p.setFont(textFont(13));
-  p.drawText(line.adjusted(0, 26, 0, 38), Qt::AlignTop | Qt::TextWordWrap,
-             QString::fromStdString(describeStep(scene, train_step)));
+  const auto steps = static_cast<std::int64_t>(scene.steps.size());
+  paintTitle(p, titleLine(area),
+             steps == 1 ? QString("One training step")
+                        : text(traces::describeCount(steps) + " training steps"),
+             theme.text);
+  paintLead(p, area, text(describeStep(scene, train_step)), theme);
 }
 
 void drawFoot(QPainter& p, const QRectF& area, const CurvesScene& scene, const Theme& theme) {
   QString words = "Click a step to go there; Ctrl+← → go by one.";
   if (std::ranges::any_of(scene.curves, [](const Curve& c) { return !c.reference.empty(); }))
     words += " Dashed: the step without sharding, in fp64.";
-  if (!scene.missing.empty()) words += " " + QString::fromStdString(scene.missing);
+  if (!scene.missing.empty()) words += " " + text(scene.missing);
   p.setPen(theme.dim);
   p.setFont(textFont(12));
   const QRectF line(area.left() + 24, area.bottom() - kFoot, area.width() - 48, kFoot);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 
 #include "viz/kit/page.h"
 #include "viz/style/elide.h"
@@ -16,15 +17,6 @@ namespace {
 constexpr double kMargin = 24, kTop = 14, kTitle = 26, kHeads = 20, kGap = 12;
 constexpr double kLeastRow = 20, kRestRow = 20, kLeastRest = 190, kMostMap = 760;
 constexpr double kValueWidth = 96;  // of "▲ 8,400×"
-
-struct UnitName {
-  ErrorUnit unit;
-  const char* name;
-};
-constexpr UnitName kUnits[] = {{ErrorUnit::kLimit, "limit"},
-                               {ErrorUnit::kAbsolute, "absolute"},
-                               {ErrorUnit::kRelative, "relative"},
-                               {ErrorUnit::kUlp, "ULP"}};
 
 /// Where the parts of the drawing lie; both painting and hit testing ask it.
 class Layout {
@@ -74,16 +66,19 @@ class Layout {
     const double left = beside.right() + kMargin;
     return {left, beside.top(), area_.right() - kMargin - left, beside.height()};
   }
-  std::array<QRectF, std::size(kUnits)> units() const {
-    std::array<QRectF, std::size(kUnits)> boxes;
+  std::vector<UnitButton> units() const {
+    std::vector<UnitButton> buttons = {{ErrorUnit::kLimit, "limit", {}},
+                                       {ErrorUnit::kAbsolute, "absolute", {}},
+                                       {ErrorUnit::kRelative, "relative", {}},
+                                       {ErrorUnit::kUlp, "ULP", {}}};
     const QFontMetricsF metrics(textFont(12));
     double x = map().right();
-    for (std::size_t u = std::size(kUnits); u-- > 0;) {
-      const double w = std::round(metrics.horizontalAdvance(kUnits[u].name)) + 18;
-      boxes[u] = QRectF(x - w, map().top() - 1, w, 24);
+    for (UnitButton& button : std::views::reverse(buttons)) {
+      const double w = std::round(metrics.horizontalAdvance(button.name)) + 18;
+      button.box = QRectF(x - w, map().top() - 1, w, 24);
       x -= w + 4;
     }
-    return boxes;
+    return buttons;
   }
 
  private:
@@ -108,14 +103,9 @@ QFont fitting(const QString& words, double room, QFont::Weight weight) {
 
 void drawTitle(QPainter& p, const QRectF& row, const QString& head, const QString& words,
                const QColor& ink, const Theme& theme) {
-  p.setFont(textFont(15, QFont::DemiBold));
-  p.setPen(theme.text);
-  p.drawText(row, Qt::AlignVCenter, head);
+  paintTitle(p, row, head, theme.text, 15);
   const double shift = p.fontMetrics().horizontalAdvance(head) + 12;
-  p.setFont(textFont(12));
-  p.setPen(ink);
-  p.drawText(row.adjusted(shift, 1, 0, 1), Qt::AlignVCenter,
-             elided(p.fontMetrics(), words, row.width() - shift));
+  writeElided(p, row.adjusted(shift, 1, 0, 1), words, textFont(12), ink);
 }
 
 void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme& theme) {
@@ -125,7 +115,7 @@ void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme&
   p.setBrush(theme.raised);
   p.drawRoundedRect(box, 4, 4);
   p.setPen(cell.wrong ? theme.wrong : theme.right);
-  const QString words = QString::fromStdString(cell.words);
+  const QString words = text(cell.words);
   p.setFont(fitting(words, box.width() - 4, cell.wrong ? QFont::Bold : QFont::Normal));
   p.drawText(box, Qt::AlignCenter, words);
 }
@@ -133,20 +123,17 @@ void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme&
 void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_t at,
                const DiffTable& table, const Theme& theme) {
   const double left = area.left() + kMargin, top = layout.tableTop(at);
-  drawTitle(p, QRectF(left, top, layout.width() - 2 * kMargin, 22),
-            QString::fromStdString(table.title), QString::fromStdString(table.note), theme.dim,
-            theme);
+  drawTitle(p, QRectF(left, top, layout.width() - 2 * kMargin, 22), text(table.title),
+            text(table.note), theme.dim, theme);
   p.setFont(monoFont(12));
   p.setPen(theme.dim);
   for (std::size_t c = 0; c < table.tensors.size(); ++c)
     p.drawText(QRectF(layout.columnLeft(table, c), top + kTitle, layout.pitch(table) - 4, 18),
-               Qt::AlignCenter, QString::fromStdString(table.tensors[c]));
+               Qt::AlignCenter, text(table.tensors[c]));
   for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
     const QRectF first = layout.cell(at, layer, 0);
-    p.setPen(theme.dim);
-    p.setFont(textFont(12));
-    p.drawText(QRectF(left, first.top(), 64, first.height()), Qt::AlignVCenter,
-               QString("layer %1").arg(layer));
+    write(p, QRectF(left, first.top(), 64, first.height()), QString("layer %1").arg(layer),
+          textFont(12), theme.dim);
     for (std::size_t c = 0; c < table.tensors.size(); ++c)
       if (const auto& cell = table.layers[layer][c])
         drawCell(p, layout.cell(at, layer, c), *cell, theme);
@@ -161,10 +148,8 @@ QString numbersOf(const DiffRow& diff) {
 bool hasRoomForNumbers(const std::vector<DiffRow>& rows, double width) {
   double longest = 0;
   for (const DiffRow& diff : rows)
-    longest = std::max(
-        longest,
-        QFontMetricsF(textFont(12)).horizontalAdvance(QString::fromStdString(diff.tensor)) +
-            QFontMetricsF(monoFont(12)).horizontalAdvance(numbersOf(diff)));
+    longest = std::max(longest, QFontMetricsF(textFont(12)).horizontalAdvance(text(diff.tensor)) +
+                                    QFontMetricsF(monoFont(12)).horizontalAdvance(numbersOf(diff)));
   return longest + kValueWidth + 16 <= width;
 }
 
@@ -173,7 +158,7 @@ void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_
   p.setFont(textFont(12));
   p.setPen(theme.text);
   const double room = row.width() - kValueWidth - 8;
-  const QString name = QString::fromStdString(diff.tensor);
+  const QString name = text(diff.tensor);
   p.drawText(row, Qt::AlignVCenter, with_numbers ? name : elidedAt(p, name, room, Qt::ElideMiddle));
   p.setFont(monoFont(12));
   p.setPen(theme.dim);
@@ -181,7 +166,7 @@ void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_
     p.drawText(row.adjusted(0, 0, -kValueWidth, 0), Qt::AlignVCenter | Qt::AlignRight,
                numbersOf(diff));
   p.setPen(diff.wrong ? theme.wrong : theme.right);
-  p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::fromStdString(diff.words));
+  p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, text(diff.words));
 }
 
 /// As many rows as have room, and how many there are more.
@@ -194,14 +179,12 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
                      "not compared", theme.dim, theme);
   const bool one_line = layout.wide();
   drawTitle(p, QRectF(box.topLeft(), QSizeF(box.width(), 22)), "Outside the layers",
-            one_line ? QString::fromStdString(restVerdict(rows)) : QString(),
-            wrong ? theme.wrong : theme.right, theme);
+            one_line ? text(restVerdict(rows)) : QString(), wrong ? theme.wrong : theme.right,
+            theme);
   double y = box.top() + 26;
   if (!one_line) {
-    p.setFont(textFont(12));
-    p.setPen(wrong ? theme.wrong : theme.right);
-    p.drawText(QRectF(box.left(), y - 4, box.width(), kRestRow), Qt::AlignVCenter,
-               elidedAt(p, QString::fromStdString(restVerdict(rows)), box.width()));
+    writeElided(p, QRectF(box.left(), y - 4, box.width(), kRestRow), text(restVerdict(rows)),
+                textFont(12), wrong ? theme.wrong : theme.right);
     y += kRestRow - 2;
   }
   const bool with_numbers = hasRoomForNumbers(rows, box.width());
@@ -214,42 +197,23 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
   if (shown == count) return;
   const auto hidden = std::count_if(rows.begin() + shown, rows.end(),
                                     [](const DiffRow& diff) { return diff.wrong; });
-  p.setFont(textFont(12));
-  p.setPen(hidden ? theme.wrong : theme.dim);
-  p.drawText(
-      QRectF(box.left(), y, box.width(), kRestRow), Qt::AlignVCenter,
-      hidden ? QString("and %1 more, %2 of them ").arg(count - shown).arg(hidden) + verbFor(hidden)
-             : QString("and %1 more, none of them diverges").arg(count - shown));
-}
-
-void drawUnits(QPainter& p, const Layout& layout, ErrorUnit chosen, const Theme& theme) {
-  p.setFont(textFont(12));
-  const auto boxes = layout.units();
-  for (std::size_t u = 0; u < boxes.size(); ++u) {
-    const bool on = kUnits[u].unit == chosen;
-    p.setPen(QPen(on ? theme.accent : theme.line, 1));
-    p.setBrush(on ? theme.accent : theme.raised);
-    p.drawRoundedRect(boxes[u], 6, 6);
-    p.setPen(on ? theme.on_accent : theme.text);
-    p.drawText(boxes[u], Qt::AlignCenter, kUnits[u].name);
-  }
+  write(p, QRectF(box.left(), y, box.width(), kRestRow),
+        hidden
+            ? QString("and %1 more, %2 of them ").arg(count - shown).arg(hidden) + verbFor(hidden)
+            : QString("and %1 more, none of them diverges").arg(count - shown),
+        textFont(12), hidden ? theme.wrong : theme.dim);
 }
 
 /// Where in the chosen tensor of the viewed layer the error lies.
 void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Theme& theme) {
   const QRectF area = layout.map();
-  p.setFont(textFont(15, QFont::DemiBold));
-  p.setPen(theme.text);
-  p.drawText(QRectF(area.left(), area.top(), area.width(), 22), Qt::AlignVCenter,
-             elidedAt(p, QString::fromStdString(scene.map_title),
-                      layout.units().front().left() - area.left() - 8));
-  drawUnits(p, layout, scene.unit, theme);
+  paintTitle(
+      p, QRectF(area.left(), area.top(), layout.units().front().box.left() - area.left() - 8, 22),
+      text(scene.map_title), theme.text, 15);
   QRectF rest = area.adjusted(0, 30, 0, 0);
   if (!scene.quantisation.empty()) {
-    p.setFont(textFont(12));
-    p.setPen(theme.dim);
-    p.drawText(QRectF(rest.left(), rest.top() - 5, rest.width(), 16), Qt::AlignVCenter,
-               elidedAt(p, QString::fromStdString(scene.quantisation), rest.width()));
+    writeElided(p, QRectF(rest.left(), rest.top() - 5, rest.width(), 16), text(scene.quantisation),
+                textFont(12), theme.dim);
     rest.adjust(0, 14, 0, 0);
   }
   if (!scene.map.missing.empty())
@@ -277,19 +241,20 @@ double diffHeight(double width, const DiffScene& scene) {
   return Layout({0, 0, width, 1}, scene).tablesBottom() + kLeastRest;
 }
 
-DiffHit diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene) {
-  if (!scene.note.empty()) return {};
+std::optional<DiffCell> diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene) {
+  if (!scene.note.empty()) return std::nullopt;
   const Layout layout(area, scene);
   for (std::size_t t = 0; t < scene.tables.size(); ++t)
     for (std::size_t layer = 0; layer < scene.tables[t].layers.size(); ++layer)
       for (std::size_t c = 0; c < scene.tables[t].tensors.size(); ++c)
         if (const auto& cell = scene.tables[t].layers[layer][c];
             cell && layout.cell(t, layer, c).contains(point))
-          return {cell, std::nullopt};
-  const auto boxes = layout.units();
-  for (std::size_t u = 0; u < boxes.size(); ++u)
-    if (boxes[u].contains(point)) return {std::nullopt, kUnits[u].unit};
-  return {};
+          return cell;
+  return std::nullopt;
+}
+
+std::vector<UnitButton> diffUnits(const QRectF& area, const DiffScene& scene) {
+  return scene.note.empty() ? Layout(area, scene).units() : std::vector<UnitButton>();
 }
 
 }  // namespace ringscope::viz

@@ -3,6 +3,7 @@
 
 #include <QPainter>
 #include <optional>
+#include <vector>
 
 #include "viz/style/theme.h"
 #include "viz/views/diff/diff_scene.h"
@@ -15,11 +16,16 @@ void paintDiff(QPainter& painter, const QRectF& area, const DiffScene& scene, co
 /// The height that all tables need, with some room for the rest.
 double diffHeight(double width, const DiffScene& scene);
 
-/// What lies under a point of a drawn diff: at most one of the two.
-struct DiffHit {
-  std::optional<DiffCell> cell;
-  std::optional<ErrorUnit> unit;
+/// Returns the cell under a point of a drawn diff.
+std::optional<DiffCell> diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene);
+
+/// The place of the button for a unit of errors.
+struct UnitButton {
+  ErrorUnit unit;
+  const char* name;
+  QRectF box;
 };
-DiffHit diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene);
+/// Returns the places of all unit buttons, beside the title of the error map. None without a map.
+std::vector<UnitButton> diffUnits(const QRectF& area, const DiffScene& scene);
 
 }  // namespace ringscope::viz

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "traces/format/schema/records.h"
+#include "viz/kit/page.h"
 #include "viz/style/colormap.h"
 #include "viz/style/face.h"
 
@@ -68,10 +69,8 @@ void drawScale(QPainter& p, const QRectF& strip, const ErrorMap& map, ErrorUnit 
     p.fillRect(QRectF(strip.left() + i * pitch, strip.top(), pitch + 0.5, strip.height()),
                cellColor(value, unit, decades, theme));
   }
-  p.setFont(textFont(11));
-  p.setPen(theme.dim);
-  p.drawText(QRectF(strip.left() - 54, strip.center().y() - 9, 48, 18),
-             Qt::AlignVCenter | Qt::AlignRight, "colour");
+  write(p, QRectF(strip.left() - 54, strip.center().y() - 9, 48, 18), "colour", textFont(11),
+        theme.dim, Qt::AlignVCenter | Qt::AlignRight);
 }
 
 }  // namespace

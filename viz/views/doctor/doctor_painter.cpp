@@ -28,9 +28,7 @@ QRectF cardOf(const QRectF& box) {
 }
 
 double textHeight(const std::string& words, double width, const QFont& font = textFont(13)) {
-  return QFontMetricsF(font)
-      .boundingRect(QRectF(0, 0, width, 4000), Qt::TextWordWrap, QString::fromStdString(words))
-      .height();
+  return wrappedHeight(text(words), font, width);
 }
 
 QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
@@ -66,17 +64,13 @@ void paintFindingCard(QPainter& p, const QRectF& box, const FindingCard& card, b
   QRectF space = cardOf(box).adjusted(24, 10, -16, 0);
   auto say = [&](const std::string& words, const QFont& font, const QColor& ink, double gap) {
     if (words.empty()) return;
-    p.setFont(font);
-    p.setPen(ink);
-    QRectF used;
-    p.drawText(space, Qt::TextWordWrap, QString::fromStdString(words), &used);
-    space.setTop(used.bottom() + gap);
+    space = writeWrapped(p, space, text(words), font, ink, gap);
   };
   const bool found = card.verdict == traces::Verdict::kFound;
   say(glyphOf(card.verdict) + card.title, titleFont(), colorOf(card.verdict, theme), 6);
   say(card.evidence, textFont(13), found ? theme.text : theme.dim, 8);
   if (!card.remedy.empty()) {
-    say("WHAT TO CHANGE", textFont(11, QFont::DemiBold), theme.dim, 2);
+    say("WHAT TO CHANGE", partFont(), theme.dim, 2);
     say(card.remedy, textFont(13), theme.text, 8);
   }
   if (!card.view.empty())
@@ -88,15 +82,13 @@ void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
                      const Theme& theme) {
   p.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
-  p.setFont(textFont(17, QFont::DemiBold));
-  p.setPen(scene.found ? theme.wrong : scene.clear ? theme.right : theme.wait);
-  const QRectF line(area.left() + 24, area.top() + 12, area.width() - 48, 28);
-  p.drawText(line, Qt::AlignVCenter,
-             elided(p.fontMetrics(), QString::fromStdString(scene.headline), line.width()));
+  paintTitle(p, QRectF(area.left() + 24, area.top() + 12, area.width() - 48, 28),
+             text(scene.headline),
+             scene.found   ? theme.wrong
+             : scene.clear ? theme.right
+                           : theme.wait);
   if (scene.reach.empty()) return;
-  p.setFont(textFont(13));
-  p.setPen(theme.dim);
-  p.drawText(reachOf(area, scene), Qt::TextWordWrap, QString::fromStdString(scene.reach));
+  write(p, reachOf(area, scene), text(scene.reach), textFont(13), theme.dim, Qt::TextWordWrap);
 }
 
 QRectF doctorCards(const QRectF& area, const DoctorScene& scene) {

@@ -106,14 +106,13 @@ class DoctorView : public View {
     View::showEvent(event);
     if (stale_) explain();
   }
-  void resizeEvent(QResizeEvent*) override { place(); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     paintDoctorHead(painter, page, scene_, *theme_);
   }
 
  private:
   /// The pane stands beside the list where there is room for both, and under it elsewhere.
-  void place() {
+  void arrange() override {
     constexpr double kBesideFrom = 900, kGap = 12, kListShare = 0.45, kLeastPane = 140;
     constexpr double kCardInset = 8, kScrollBar = 8;
     const QRectF box = doctorCards(page(), scene_);
@@ -142,7 +141,7 @@ class DoctorView : public View {
   }
   void explain() {
     stale_ = false;
-    place();
+    arrange();
     if (const auto* explanation = explained())
       pane_->show(*explanation, picture(*theme_, devicePixelRatioF()));
     list_->scrollTo(list_->currentIndex());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/category_style.h"
 #include "viz/style/face.h"
@@ -11,10 +12,6 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kMargin = 20;
-
-QString text(const std::string& words) {
-  return QString::fromStdString(words);
-}
 
 /// Text and drawings from top to bottom.
 class Page {
@@ -31,11 +28,9 @@ class Page {
     return r;
   }
   void gap(double height) { y += height; }
-  void section(const QString& title) { text(title, textFont(11, QFont::DemiBold), theme.dim, 24); }
+  void section(const QString& title) { text(title, partFont(), theme.dim, 24); }
   void text(const QString& words, const QFont& font, const QColor& color, double height) {
-    p.setFont(font);
-    p.setPen(color);
-    p.drawText(row(height), Qt::AlignVCenter | Qt::AlignLeft, words);
+    write(p, row(height), words, font, color, Qt::AlignVCenter | Qt::AlignLeft);
   }
   void wrapped(const QString& words, const QFont& font, const QColor& color) {
     p.setFont(font);
@@ -47,9 +42,7 @@ class Page {
   }
   void pair(const QString& name, const QString& value, const QColor& color) {
     const QRectF r = row(22);
-    p.setFont(monoFont(12));
-    p.setPen(color);
-    p.drawText(r, Qt::AlignVCenter | Qt::AlignRight, value);
+    write(p, r, value, monoFont(12), color, Qt::AlignVCenter | Qt::AlignRight);
     const double room = r.width() - p.fontMetrics().horizontalAdvance(value) - 10;
     p.setFont(textFont(12));
     p.setPen(theme.dim);
@@ -85,16 +78,14 @@ void drawRank(Page& page, const InspectorScene& scene) {
 void drawLseLine(Page& page, const LseLine& line) {
   QPainter& p = page.p;
   const QRectF r = page.row(31);
-  p.setFont(monoFont(12));
-  p.setPen(page.theme.dim);
-  p.drawText(r, Qt::AlignVCenter | Qt::AlignLeft, QString("step %1").arg(line.ring_step.value()));
+  write(p, r, QString("step %1").arg(line.ring_step.value()), monoFont(12), page.theme.dim,
+        Qt::AlignVCenter | Qt::AlignLeft);
   if (line.source_rank.exists())
     paintFace(p, QRectF(r.left() + 62, r.top() + 3, 66, 24), line.source_rank,
               QString("KV %1").arg(line.source_rank.value()), page.theme);
   if (!line.mean) {
-    p.setPen(page.theme.dim);
-    p.setFont(textFont(12));
-    p.drawText(r.adjusted(140, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text(line.words));
+    write(p, r.adjusted(140, 0, 0, 0), text(line.words), textFont(12), page.theme.dim,
+          Qt::AlignVCenter | Qt::AlignLeft);
     return;
   }
   const QRectF track(r.left() + 140, r.top() + 8, r.width() - 140 - 56, 15);
@@ -105,9 +96,8 @@ void drawLseLine(Page& page, const LseLine& line) {
   p.drawRoundedRect(QRectF(track.left(), track.top(),
                            track.width() * std::clamp(line.share, 0.02, 1.0), track.height()),
                     3, 3);
-  p.setFont(monoFont(12));
-  p.setPen(page.theme.text);
-  p.drawText(r, Qt::AlignVCenter | Qt::AlignRight, QString::number(*line.mean, 'f', 2));
+  write(p, r, QString::number(*line.mean, 'f', 2), monoFont(12), page.theme.text,
+        Qt::AlignVCenter | Qt::AlignRight);
 }
 
 void drawLse(Page& page, const InspectorScene& scene) {
@@ -150,9 +140,8 @@ void drawCategories(Page& page) {
     if (item % 3 == 0) legend = page.row(18);
     const double left = legend.left() + legend.width() / 3 * (item++ % 3);
     page.p.fillRect(QRectF(left, legend.top() + 5, 8, 8), QColor(style.color));
-    page.p.setPen(page.theme.dim);
-    page.p.setFont(textFont(11));
-    page.p.drawText(QRectF(left + 13, legend.top(), 90, 18), Qt::AlignVCenter, style.title);
+    write(page.p, QRectF(left + 13, legend.top(), 90, 18), style.title, textFont(11),
+          page.theme.dim);
   }
 }
 

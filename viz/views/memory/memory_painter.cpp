@@ -75,10 +75,8 @@ class Plot {
     scene.addItem(chart_.get());
     scene.render(&p, box, QRectF(QPointF(0, 0), box.size()));
     scene.removeItem(chart_.get());
-    p.setPen(theme_.text);
-    p.setFont(textFont(13, QFont::DemiBold));
-    p.drawText(QRectF(plot.left(), box.top(), plot.width(), plot.top() - box.top()),
-               Qt::AlignCenter, title_);
+    write(p, QRectF(plot.left(), box.top(), plot.width(), plot.top() - box.top()), title_,
+          textFont(13, QFont::DemiBold), theme_.text, Qt::AlignCenter);
   }
 
  private:
@@ -189,21 +187,17 @@ void drawLegends(QPainter& p, const QRectF& area, const Theme& theme) {
 }
 
 void drawHead(QPainter& p, const QRectF& area, const MemoryScene& scene, const Theme& theme) {
-  p.setPen(theme.text);
-  p.setFont(textFont(17, QFont::DemiBold));
-  p.drawText(QRectF(area.left() + 24, area.top() + 12, area.width() - 48, 24), Qt::AlignVCenter,
+  paintTitle(p, titleLine(area),
              QString("rank %1 holds at most %2%3")
                  .arg(scene.rank.value())
                  .arg(describeBytes(scene.peak.bytes).c_str(),
-                      scene.unseen.empty() ? "" : " that was seen"));
-  QString words = "At the peak: " + QString::fromStdString(scene.peak.cause) +
+                      scene.unseen.empty() ? "" : " that was seen"),
+             theme.text);
+  QString words = "At the peak: " + text(scene.peak.cause) +
                   ". Click the chart to go to a moment."
                   " Verification and captured copies are not counted.";
-  if (!scene.unseen.empty()) words += " " + QString::fromStdString(scene.unseen);
-  p.setPen(theme.dim);
-  p.setFont(textFont(13));
-  p.drawText(QRectF(area.left() + 24, area.top() + 38, area.width() - 48, 36),
-             Qt::AlignTop | Qt::TextWordWrap, words);
+  if (!scene.unseen.empty()) words += " " + text(scene.unseen);
+  paintLead(p, area, words, theme);
 }
 
 }  // namespace

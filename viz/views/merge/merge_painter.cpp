@@ -50,9 +50,7 @@ struct Canvas {
   double gap() const { return rowHeight() < 22 ? 1 : 6; }
   void say(const QRectF& where, const QString& words, const QColor& color, const QFont& font,
            int alignment = Qt::AlignVCenter) const {
-    p.setFont(font);
-    p.setPen(color);
-    p.drawText(where, alignment, words);
+    write(p, where, words, font, color, alignment);
   }
 };
 
@@ -61,19 +59,19 @@ constexpr int kRight = Qt::AlignVCenter | Qt::AlignRight;
 void drawHead(const Canvas& c) {
   const QRectF line(c.area.left() + 24, c.area.top() + 12, c.area.width() - 48, 26);
   const WorldRank attending = c.scene.history.attending;
-  c.say(line,
-        QString("rank %1 · layer %2 · head %3 · query %4%5%6")
-            .arg(c.scene.rank.value())
-            .arg(c.scene.layer.value())
-            .arg(c.scene.row.head)
-            .arg(c.scene.row.query)
-            .arg(c.scene.token.exists()
-                     ? QString(", token %1 of the sequence").arg(c.scene.token.value())
-                     : QString(),
-                 attending.exists() && attending != c.scene.rank
-                     ? QString(" · attended by rank %1").arg(attending.value())
-                     : QString()),
-        c.theme.text, textFont(17, QFont::DemiBold));
+  paintTitle(c.p, line,
+             QString("rank %1 · layer %2 · head %3 · query %4%5%6")
+                 .arg(c.scene.rank.value())
+                 .arg(c.scene.layer.value())
+                 .arg(c.scene.row.head)
+                 .arg(c.scene.row.query)
+                 .arg(c.scene.token.exists()
+                          ? QString(", token %1 of the sequence").arg(c.scene.token.value())
+                          : QString(),
+                      attending.exists() && attending != c.scene.rank
+                          ? QString(" · attended by rank %1").arg(attending.value())
+                          : QString()),
+             c.theme.text);
   c.say(QRectF(line.left(), c.area.top() + 38, line.width(), 20),
         "↑ ↓ another query · Page Up, Page Down another head · 1–8, R another rank", c.theme.dim,
         textFont(12));
@@ -97,7 +95,7 @@ void drawColumns(const Canvas& c, double y) {
   for (int i = 0; i < 7; ++i)
     c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
                  c.column(i, y).width() + (i == 6 ? 16 : 0), kHeads - 4),
-          kNames[i], c.theme.dim, textFont(11, QFont::DemiBold),
+          kNames[i], c.theme.dim, partFont(),
           i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kRight);
 }
 
@@ -105,13 +103,7 @@ void drawColumns(const Canvas& c, double y) {
 void drawWeight(const Canvas& c, const MergeStep& step, double y) {
   const double inset = c.rowHeight() < 22 ? 3 : 4;
   const QRectF bar = c.column(4, y).adjusted(0, inset, 0, -inset);
-  c.p.setPen(Qt::NoPen);
-  c.p.setBrush(c.theme.raised);
-  c.p.drawRoundedRect(bar, 3, 3);
-  c.p.setBrushOrigin(bar.topLeft());
-  c.p.setBrush(rankBrush(step.source_rank));
-  const double width = std::max(2.0, bar.width() * std::min(1.0, step.weight));
-  c.p.drawRoundedRect(QRectF(bar.left(), bar.top(), width, bar.height()), 3, 3);
+  paintBar(c.p, bar, step.weight, rankBrush(step.source_rank), c.theme, 3, 2);
   c.say(c.column(5, y), QString("%1 %").arg(step.weight * 100, 0, 'f', 2), c.theme.text,
         monoFont(c.numberSize()), kRight);
 }
@@ -137,9 +129,8 @@ void drawStep(const Canvas& c, const MergeStep& step, double y) {
                      std::min(28.0, face.height() - 2)),
               step.source_rank, QString("KV %1").arg(step.source_rank.value()), c.theme);
   if (!step.attended)
-    return c.say(c.column(4, y) | c.column(6, y),
-                 "nothing for this row: " + QString::fromStdString(step.words), c.theme.dim,
-                 textFont(12));
+    return c.say(c.column(4, y) | c.column(6, y), "nothing for this row: " + text(step.words),
+                 c.theme.dim, textFont(12));
   number(2, step.block_lse);
   number(3, step.running_lse);
   drawWeight(c, step, y);

@@ -15,7 +15,7 @@ constexpr double kMargin = 48, kSentenceTop = 64, kFoot = 44, kLeastPitch = 18;
 constexpr double kAttending = 176, kBetween = 14;  // where it begins; to the numbers
 
 QString sentenceOf(const RingScene& scene) {
-  QString sentence = QString::fromStdString(scene.sentence);
+  QString sentence = text(scene.sentence);
   if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
   return sentence;
 }
@@ -43,8 +43,8 @@ int lettersFor(const RingScene& scene, double room, double pitch) {
     if (size > (pitch > 34 ? 15 : pitch > 24 ? 13 : 11)) continue;
     const QFontMetricsF words(textFont(size)), numbers(monoFont(size));
     if (std::ranges::all_of(scene.ranks, [&](const RankScene& rank) {
-          return kAttending + words.horizontalAdvance(QString::fromStdString(rank.attending)) +
-                     kBetween + numbers.horizontalAdvance(numbersOf(rank)) <=
+          return kAttending + words.horizontalAdvance(text(rank.attending)) + kBetween +
+                     numbers.horizontalAdvance(numbersOf(rank)) <=
                  room;
         }))
       return size;
@@ -56,14 +56,12 @@ int lettersFor(const RingScene& scene, double room, double pitch) {
 void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
                const Theme& theme) {
   const QString numbers = numbersOf(rank);
-  p.setFont(monoFont(size));
-  p.setPen(waitsLong(rank) ? theme.wait : theme.dim);
-  p.drawText(line, Qt::AlignVCenter | Qt::AlignRight, numbers);
+  write(p, line, numbers, monoFont(size), waitsLong(rank) ? theme.wait : theme.dim,
+        Qt::AlignVCenter | Qt::AlignRight);
   const double room = line.width() - p.fontMetrics().horizontalAdvance(numbers) - kBetween;
   p.setFont(textFont(size));
   p.setPen(rank.queries ? theme.text : theme.dim);
-  p.drawText(line, Qt::AlignVCenter,
-             elided(p.fontMetrics(), QString::fromStdString(rank.attending), room));
+  p.drawText(line, Qt::AlignVCenter, elided(p.fontMetrics(), text(rank.attending), room));
 }
 
 /// A line a rank.
@@ -80,10 +78,8 @@ void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double t
       p.setBrush(theme.raised);
       p.drawRoundedRect(QRectF(left - 12, y, room + 24, pitch - 4), 6, 6);
     }
-    p.setFont(textFont(size, QFont::DemiBold));
-    p.setPen(theme.text);
-    p.drawText(QRectF(left, y, 80, pitch - 4), Qt::AlignVCenter,
-               QString("rank %1").arg(rank.rank.value()));
+    write(p, QRectF(left, y, 80, pitch - 4), QString("rank %1").arg(rank.rank.value()),
+          textFont(size, QFont::DemiBold), theme.text);
     if (rank.held_source.exists())
       paintFace(p, QRectF(left + 80, y + 1, 78, std::min(28.0, pitch - 4)), rank.held_source,
                 QString("KV %1").arg(rank.held_source.value()), theme);
@@ -98,33 +94,29 @@ void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, c
   p.fillRect(area, theme.background);
   if (scene.ranks.empty()) return paintNote(p, area, scene.note, theme);
   const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
-  p.setFont(textFont(15));
-  p.setPen(theme.dim);
-  p.drawText(QRectF(left, area.top() + 28, room, 24), Qt::AlignVCenter,
-             QString("step %1 · layer %2 · %3 · ring step %4 of %5")
-                 .arg(scene.place.train_step)
-                 .arg(scene.place.layer.value())
-                 .arg(traces::name(scene.place.direction))
-                 .arg(scene.place.stage.value())
-                 .arg(scene.ring_steps));
+  write(p, QRectF(left, area.top() + 28, room, 24),
+        QString("step %1 · layer %2 · %3 · ring step %4 of %5")
+            .arg(scene.place.train_step)
+            .arg(scene.place.layer.value())
+            .arg(traces::name(scene.place.direction))
+            .arg(scene.place.stage.value())
+            .arg(scene.ring_steps),
+        textFont(15), theme.dim);
   p.setFont(textFont(area.height() < 420 || scene.ranks.size() > 8 ? 22 : 28, QFont::DemiBold));
   p.setPen(theme.text);
   QRectF used;
   p.drawText(QRectF(left, area.top() + kSentenceTop, room, area.height()), Qt::TextWordWrap,
              sentenceOf(scene), &used);
   drawRanks(p, area, scene, used.bottom() + 24, theme);
-  p.setFont(textFont(12));
-  p.setPen(theme.dim);
-  p.drawText(QRectF(left, area.bottom() - 34, room, 20), Qt::AlignVCenter,
-             "Space: the next ring step · ←: the one before · 1–8, R: about another rank");
+  write(p, QRectF(left, area.bottom() - 34, room, 20),
+        "Space: the next ring step · ←: the one before · 1–8, R: about another rank", textFont(12),
+        theme.dim);
 }
 
 double nowHeight(double width, const RingScene& scene) {
   if (scene.ranks.empty()) return 0;
-  const QRectF room(0, 0, width - 2 * kMargin, 1e4);
-  const double sentence = QFontMetricsF(textFont(22, QFont::DemiBold))
-                              .boundingRect(room, Qt::TextWordWrap, sentenceOf(scene))
-                              .height();
+  const double sentence =
+      wrappedHeight(sentenceOf(scene), textFont(22, QFont::DemiBold), width - 2 * kMargin);
   return kSentenceTop + sentence + 24 + kLeastPitch * static_cast<double>(scene.ranks.size()) +
          kFoot;
 }

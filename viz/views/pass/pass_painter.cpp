@@ -3,6 +3,7 @@
 
 #include <QPainterPath>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/face.h"
 
@@ -113,10 +114,10 @@ void drawLane(QPainter& p, const Lanes& lanes, const TimeScale& scale, GroupRank
   if (seat.value() % every != 0 && !selected) return;
   const int size = std::clamp(static_cast<int>(every * lanes.pitch()) - 1, 9, 12);
   const double middle = lanes.top(seat) + height / 2;
-  p.setPen(selected ? theme.text : theme.dim);
-  p.setFont(textFont(size, selected ? QFont::DemiBold : QFont::Normal));
-  p.drawText(QRectF(lanes.area.left() + 20, middle - 9, kLabelWidth - 24, 18), Qt::AlignVCenter,
-             QString("rank %1").arg(rank.value()));
+  write(p, QRectF(lanes.area.left() + 20, middle - 9, kLabelWidth - 24, 18),
+        QString("rank %1").arg(rank.value()),
+        textFont(size, selected ? QFont::DemiBold : QFont::Normal),
+        selected ? theme.text : theme.dim);
 }
 
 bool isEmpty(const PassScene& scene) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "viz/kit/page.h"
 #include "viz/style/elide.h"
 #include "viz/style/face.h"
 
@@ -30,7 +31,7 @@ void drawEnds(QPainter& p, const QRectF& bar, const PositionRun& run) {
 
 /// Over a bar that has just been drawn, in its ink.
 void drawShould(QPainter& p, const QRectF& bar, const PositionRun& run) {
-  p.setFont(textFont(11, QFont::DemiBold));
+  p.setFont(partFont());
   p.drawText(
       bar, Qt::AlignCenter,
       QString("≠ should be %1 … %2").arg(run.should_begin).arg(run.should_begin + run.tokens - 1));
@@ -111,7 +112,7 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
   p.save();
   p.setRenderHint(QPainter::Antialiasing);
   p.fillRect(area, theme.background);
-  p.setFont(textFont(11, QFont::DemiBold));
+  p.setFont(partFont());
   p.setPen(theme.dim);
   const QRectF head(area.left() + kMargin, area.top() + 6, area.width() - 2 * kMargin, 18);
   const QString title = "POSITION IDS PER RANK";
@@ -123,16 +124,15 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
                                                        : theme.dim);
   const double room = head.width() - titled - 16;
   p.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
-             elided(p.fontMetrics(), QString::fromStdString(strip.verdict()), room));
+             elided(p.fontMetrics(), text(strip.verdict()), room));
   if (area.height() < kHead + kLeastPitch) return p.restore();
   for (std::size_t i = 0; i < strip.rows.size(); ++i) {
     const PositionRow& row = strip.rows[i];
     const StripRow where = positionStripRow(area, strip.rows.size(), i);
     if (where.bar.height() >= 8) {
-      p.setPen(theme.dim);
-      p.setFont(textFont(where.bar.height() < 12 ? 11 : 12));
-      p.drawText(where.name, Qt::AlignVCenter | Qt::AlignLeft,
-                 QString("rank %1").arg(row.rank.value()));
+      write(p, where.name, QString("rank %1").arg(row.rank.value()),
+            textFont(where.bar.height() < 12 ? 11 : 12), theme.dim,
+            Qt::AlignVCenter | Qt::AlignLeft);
     }
     std::int64_t tokens = 0;
     for (const auto& run : row.runs) tokens += run.tokens;

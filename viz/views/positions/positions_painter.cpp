@@ -66,52 +66,44 @@ QColor colorOfValues(const BufferLane& lane, const Theme& theme) {
 }
 
 void drawHead(const Canvas& c) {
-  const QRectF line(c.area.left() + 24, c.area.top() + 12, c.area.width() - 48, 24);
+  const QRectF line = titleLine(c.area);
   const int count = static_cast<int>(c.table.cells.size());
-  c.p.setPen(c.theme.text);
-  c.p.setFont(textFont(17, QFont::DemiBold));
-  c.p.drawText(line, Qt::AlignVCenter,
-               QString("rank %1 · step %2 · tokens %3 to %4 of its %5")
-                   .arg(c.table.rank.value())
-                   .arg(c.table.train_step)
-                   .arg(c.first)
-                   .arg(std::min(c.first + c.layout.visible(), count) - 1)
-                   .arg(count));
+  paintTitle(c.p, line,
+             QString("rank %1 · step %2 · tokens %3 to %4 of its %5")
+                 .arg(c.table.rank.value())
+                 .arg(c.table.train_step)
+                 .arg(c.first)
+                 .arg(std::min(c.first + c.layout.visible(), count) - 1)
+                 .arg(count),
+             c.theme.text);
   if (c.layout.compact()) return;
-  c.p.setPen(c.theme.dim);
-  c.p.setFont(textFont(12));
-  c.p.drawText(line.translated(0, 24), Qt::AlignVCenter,
-               "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · "
-               "click a bar to go there");
+  write(c.p, line.translated(0, 24),
+        "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · "
+        "click a bar to go there",
+        textFont(12), c.theme.dim);
 }
 
 void drawBuffers(const Canvas& c) {
   const double left = c.area.left() + 24, split = c.area.left() + c.area.width() * 0.68;
   double y = c.layout.strip().bottom() + (c.layout.compact() ? 2 : 10);
-  c.p.setFont(textFont(11, QFont::DemiBold));
-  c.p.setPen(c.theme.dim);
-  c.p.drawText(QRectF(left, y, 300, 18), Qt::AlignVCenter, "BUFFERS OF THIS RANK");
+  write(c.p, QRectF(left, y, 300, 18), "BUFFERS OF THIS RANK", partFont(), c.theme.dim);
   for (const BufferLane& lane : c.table.buffers) {
     y += kBuffer;
     c.p.setFont(monoFont(12));
     c.p.setPen(c.theme.text);
     c.p.drawText(QRectF(left, y, 120, 20), Qt::AlignVCenter,
-                 elided(c.p.fontMetrics(), QString::fromStdString(lane.name), 120));
-    c.p.setFont(textFont(12));
-    c.p.setPen(lane.accused() ? c.theme.wrong : c.theme.dim);
-    c.p.drawText(QRectF(left + 126, y, split - left - 126, 20), Qt::AlignVCenter,
-                 QString::fromStdString(describeCut(lane)));
+                 elided(c.p.fontMetrics(), text(lane.name), 120));
+    write(c.p, QRectF(left + 126, y, split - left - 126, 20), text(describeCut(lane)), textFont(12),
+          lane.accused() ? c.theme.wrong : c.theme.dim);
     c.p.setPen(colorOfValues(lane, c.theme));
     const double room = c.area.right() - 24 - split;
     c.p.drawText(QRectF(split, y, room, 20), Qt::AlignVCenter | Qt::AlignRight,
-                 elided(c.p.fontMetrics(), QString::fromStdString(describeValues(lane)), room));
+                 elided(c.p.fontMetrics(), text(describeValues(lane)), room));
   }
 }
 
 void drawText(const Canvas& c, const QRectF& box, const QString& words, const QColor& color) {
-  c.p.setPen(color);
-  c.p.setFont(monoFont(12));
-  c.p.drawText(box, Qt::AlignCenter, words);
+  write(c.p, box, words, monoFont(12), color, Qt::AlignCenter);
 }
 
 void drawValue(const Canvas& c, const QRectF& box, const QString& words, bool wrong) {
@@ -163,10 +155,8 @@ void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell, do
   c.p.setPen(cell.begins_chunk ? QPen(rankColor(c.table.rank), 2)
                                : QPen(c.theme.text, 1.5, Qt::DashLine));
   c.p.drawLine(QPointF(x, top - 4), QPointF(x, laneY(top, 5) + kPitch));
-  c.p.setFont(textFont(11, QFont::DemiBold));
-  c.p.setPen(c.theme.dim);
-  c.p.drawText(QRectF(x + kGap, top - 20, room - kGap, 16), Qt::AlignVCenter,
-               borderWords(cell, QFontMetricsF(c.p.font()), room - 2 * kGap));
+  write(c.p, QRectF(x + kGap, top - 20, room - kGap, 16),
+        borderWords(cell, QFontMetricsF(c.p.font()), room - 2 * kGap), partFont(), c.theme.dim);
 }
 
 void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, bool next_is_shown) {
@@ -197,10 +187,8 @@ void drawLaneNames(const Canvas& c, double top) {
                                        "should be",    "label", "next token"};
   for (int lane = 0; lane < 6; ++lane) {
     const bool ours = lane == 2 || lane == 4;
-    c.p.setFont(textFont(12, ours ? QFont::DemiBold : QFont::Normal));
-    c.p.setPen(ours ? c.theme.text : c.theme.dim);
-    c.p.drawText(QRectF(c.area.left() + 24, laneY(top, lane), kLeft - 36, kPitch), Qt::AlignVCenter,
-                 kLanes[lane]);
+    write(c.p, QRectF(c.area.left() + 24, laneY(top, lane), kLeft - 36, kPitch), kLanes[lane],
+          textFont(12, ours ? QFont::DemiBold : QFont::Normal), ours ? c.theme.text : c.theme.dim);
   }
 }
 

@@ -92,9 +92,7 @@ class QueryView : public View {
   void themeChanged() override {
     sql_->setFont(monoFont(static_cast<int>(12 * zoom_)));
     table_->setFont(monoFont(static_cast<int>(12 * zoom_)));
-    place();
   }
-  void resizeEvent(QResizeEvent*) override { place(); }
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
     painter.fillRect(page, theme_->background);
   }
@@ -147,7 +145,7 @@ class QueryView : public View {
               if (!chosen.isEmpty()) lead(chosen.indexes().first().row());
             });
   }
-  void place() {
+  void arrange() override {
     const auto scaled = [this](int length) { return static_cast<int>(length * zoom_); };
     const int edge = scaled(20), gap = scaled(8), head = scaled(31), button = scaled(72);
     const int lines = scaled(64), right = width() - edge;

@@ -3,6 +3,7 @@
 
 #include <QPainterPath>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/elide.h"
 #include "viz/style/face.h"
@@ -55,7 +56,7 @@ void drawMatrix(const RingCanvas& c, const QRectF& box, const RankScene& rank) {
 QString ownedText(const RankScene& rank) {
   if (rank.chunks.empty()) return "chunks not recorded";
   return QString(rank.chunks.size() > 1 ? "chunks %1" : "chunk %1")
-      .arg(QString::fromStdString(listedNumbers(rank.chunks)));
+      .arg(text(listedNumbers(rank.chunks)));
 }
 
 /// The card itself, with the rank's own colour and pattern down its left side.
@@ -88,10 +89,9 @@ void drawGathered(const RingCanvas& c, const QRectF& box, const RankScene& rank)
 void drawCompactCard(const RingCanvas& c, const QRectF& card, const RankScene& rank) {
   drawCardGround(c, card, rank.rank);
   const QRectF inside = card.adjusted(c.s(24), c.s(8), -c.s(16), -c.s(8));
-  c.p.setPen(c.theme.text);
-  c.p.setFont(textFont(c.font(34), QFont::DemiBold));
-  c.p.drawText(QRectF(inside.topLeft(), QSizeF(inside.width() * 0.4, inside.height() * 0.5)),
-               Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank.rank.value()));
+  write(c.p, QRectF(inside.topLeft(), QSizeF(inside.width() * 0.4, inside.height() * 0.5)),
+        QString::number(rank.rank.value()), textFont(c.font(34), QFont::DemiBold), c.theme.text,
+        Qt::AlignVCenter | Qt::AlignLeft);
   const QRectF face(inside.left() + inside.width() * 0.36, inside.top() + c.s(2),
                     inside.width() * 0.64, c.s(62));
   if (rank.sources.size() > 1)
@@ -99,11 +99,11 @@ void drawCompactCard(const RingCanvas& c, const QRectF& card, const RankScene& r
   else if (rank.held_source.exists())
     paintFace(c.p, face, rank.held_source, QString("KV %1").arg(rank.held_source.value()), c.theme);
   const auto [words, color] = activity(c, rank);
-  c.p.setPen(color);
-  c.p.setFont(textFont(c.font(28), QFont::Medium));
-  c.p.drawText(QRectF(inside.left(), inside.center().y() + c.s(6), inside.width(),
-                      inside.height() / 2 - c.s(6)),
-               Qt::AlignVCenter | Qt::AlignLeft, words.section(' ', 0, 0));
+  write(c.p,
+        QRectF(inside.left(), inside.center().y() + c.s(6), inside.width(),
+               inside.height() / 2 - c.s(6)),
+        words.section(' ', 0, 0), textFont(c.font(28), QFont::Medium), color,
+        Qt::AlignVCenter | Qt::AlignLeft);
 }
 
 /// "held"; or, where the sequence has been turned into heads, which part of them this rank has.
@@ -119,15 +119,13 @@ void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, c
   constexpr int kSmallest = 9;
   c.p.setFont(textFont(size, weight));
   while (size > kSmallest && c.p.fontMetrics().horizontalAdvance(words) > where.width())
-    c.p.setFont(textFont(--size, weight));
-  c.p.setPen(color);
-  c.p.drawText(where, Qt::AlignVCenter | Qt::AlignLeft,
-               elided(c.p.fontMetrics(), words, where.width()));
+    writeElided(c.p, where, words, textFont(--size, weight), color,
+                Qt::AlignVCenter | Qt::AlignLeft);
 }
 
 /// What it attends; why it attends nothing is said by what it does.
 QString attendingText(const RankScene& rank) {
-  return rank.queries == 0 ? "attends nothing" : QString::fromStdString(rank.attending);
+  return rank.queries == 0 ? "attends nothing" : text(rank.attending);
 }
 
 /// What is held or gathered, from `left` on and no further than `right`.
@@ -206,7 +204,7 @@ std::pair<QString, QColor> activity(const RingCanvas& c, const RankScene& rank) 
     const QString whom = wait.peer.exists() ? QString(" for rank %1").arg(wait.peer.value()) : "";
     return {"waits" + whom + " · " + describeDuration(wait.ns).c_str(), c.theme.wait};
   }
-  if (rank.queries == 0) return {"idle · " + QString::fromStdString(rank.idle), c.theme.dim};
+  if (rank.queries == 0) return {"idle · " + text(rank.idle), c.theme.dim};
   if (rank.lseRises())
     return {QString("attending · lse %1 → %2")
                 .arg(rank.lse_before.mean, 0, 'f', 2)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/style/face.h"
 
@@ -207,9 +208,7 @@ void drawPacket(const RingCanvas& c, const MovingPacket& packet) {
     c.p.drawRoundedRect(shape->face.adjusted(-2, -2, 2, 2), c.s(7), c.s(7));
   }
   if (shape->label.isEmpty()) return;
-  c.p.setFont(textFont(letters(c)));
-  c.p.setPen(c.theme.dim);
-  c.p.drawText(shape->label, Qt::AlignCenter, shape->words);
+  write(c.p, shape->label, shape->words, textFont(letters(c)), c.theme.dim, Qt::AlignCenter);
 }
 
 }  // namespace ringscope::viz

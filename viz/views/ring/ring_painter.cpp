@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/views/positions/position_strip_painter.h"
 #include "viz/views/ring/ring_card.h"
@@ -113,10 +114,8 @@ void drawCenter(const RingCanvas& c) {
   double y = box.center().y() - heightOf(words, box.width()) / 2;
   for (std::size_t i = 0; i < words.size(); ++i) {
     y += words[i].gap;
-    c.p.setPen(words[i].color);
-    c.p.setFont(words[i].font);
-    c.p.drawText(QRectF(box.left(), y, box.width(), heights[i] + 1),
-                 Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, words[i].text);
+    write(c.p, QRectF(box.left(), y, box.width(), heights[i] + 1), words[i].text, words[i].font,
+          words[i].color, Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap);
     y += heights[i];
   }
 }
@@ -129,9 +128,8 @@ void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, do
   painter.setRenderHint(QPainter::Antialiasing);
   painter.fillRect(area, theme.background);
   if (scene.ranks.empty()) {
-    painter.setPen(theme.dim);
-    painter.setFont(textFont(15));
-    painter.drawText(area, Qt::AlignCenter, QString::fromStdString(scene.note));
+    write(painter, area, QString::fromStdString(scene.note), textFont(15), theme.dim,
+          Qt::AlignCenter);
   } else {
     const auto seats = static_cast<int>(scene.ranks.size());
     const RingLayout layout(area, seats);

@@ -99,9 +99,9 @@ void drawCell(QPainter& p, const QRectF& box, const ValueRange& range, double va
   }
   if (box.width() < kValueCell) return;
   const QColor ground = std::isfinite(value) ? colorOf(range, value) : theme.raised;
-  p.setPen(contrast(ground, Qt::black) > contrast(ground, Qt::white) ? Qt::black : Qt::white);
-  p.setFont(monoFont(11));
-  p.drawText(box, Qt::AlignCenter, QString::number(value, 'g', 3));
+  write(p, box, QString::number(value, 'g', 3), monoFont(11),
+        contrast(ground, Qt::black) > contrast(ground, Qt::white) ? Qt::black : Qt::white,
+        Qt::AlignCenter);
 }
 
 /// Row and column numbers along the edges, as many as have room.
@@ -147,22 +147,17 @@ void drawMatrix(QPainter& p, const QRectF& matrix, const TensorSlice& slice, con
 
 void drawHead(QPainter& p, const QRectF& area, const TensorScene& scene, const Theme& theme) {
   const QRectF box(area.left() + 8, area.top() + 10, area.width() - 8, 24);
-  p.setFont(textFont(17, QFont::DemiBold));
-  p.setPen(theme.text);
   QString index;
   for (const auto i : scene.lead) index += QString("%1, ").arg(i);
-  p.drawText(
-      box, Qt::AlignVCenter,
-      QString("%1 %2 · rank %3")
-          .arg(QString::fromStdString(scene.name), scene.lead.empty() ? "" : "[" + index + ":, :]")
-          .arg(scene.rank.value()));
-  p.setFont(textFont(12));
-  p.setPen(scene.live ? theme.accent : theme.dim);
-  p.drawText(QRectF(box.left(), area.top() + 36, box.width(), 20), Qt::AlignVCenter,
-             elided(p.fontMetrics(),
-                    QString::fromStdString(scene.where) +
-                        " · arrows: cell · [ ]: slice · A: auto-fit · + −: zoom · drag the range",
-                    box.width()));
+  paintTitle(p, box,
+             QString("%1 %2 · rank %3")
+                 .arg(text(scene.name), scene.lead.empty() ? "" : "[" + index + ":, :]")
+                 .arg(scene.rank.value()),
+             theme.text);
+  writeElided(
+      p, QRectF(box.left(), area.top() + 36, box.width(), 20),
+      text(scene.where) + " · arrows: cell · [ ]: slice · A: auto-fit · + −: zoom · drag the range",
+      textFont(12), scene.live ? theme.accent : theme.dim);
 }
 
 /// The picked cell in digits, and what is not finite.

@@ -45,8 +45,6 @@ class TensorView : public View {
     painter.fillRect(page, theme_->background);
     paintTensor(painter, pictureArea(), scene_, look_, *theme_);
   }
-  void resizeEvent(QResizeEvent*) override { placeList(); }
-  void themeChanged() override { placeList(); }
   void showEvent(QShowEvent* event) override {
     View::showEvent(event);
     followRun();
@@ -104,7 +102,7 @@ class TensorView : public View {
   double listWidth() const { return std::clamp(page().width() * 0.4, 210.0, 640.0); }
   QRectF pictureArea() const { return page().adjusted(listWidth() + 8, 0, -8, 0); }
   QRectF matrix() const { return tensorAreas(tensorCanvas(pictureArea())).matrix; }
-  void placeList() {
+  void arrange() override {
     const QRectF box(16, 12, listWidth() - 24, page().height() - 20);
     list_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toRect());
     list_->setZoom(zoom_);

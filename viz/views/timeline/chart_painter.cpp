@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/kit/page.h"
 #include "viz/scene/units.h"
 #include "viz/views/timeline/chain_painter.h"
 #include "viz/views/timeline/chart_bars.h"
@@ -75,7 +76,7 @@ class ChartFrame {
     for (const RulerTick& tick : ticks_) {
       p_.setPen(QPen(theme_.line, 1));
       p_.drawLine(QPointF(tick.x, at_.ruler.bottom() - 4), QPointF(tick.x, at_.lanes.bottom()));
-      const QString words = QString::fromStdString(tick.label);
+      const QString words = text(tick.label);
       const QRectF box(tick.x + 2, at_.ruler.top(), p_.fontMetrics().horizontalAdvance(words) + 4,
                        18);
       if (box.right() - 2 > at_.ruler.right() || meetsAny(tags, box)) continue;
@@ -217,7 +218,7 @@ class ChartFrame {
     for (std::size_t seat = 0; seat < at_.captions.size(); ++seat)
       if (!at_.captions[seat].isEmpty())
         p_.drawText(at_.captions[seat].adjusted(4, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                    QString::fromStdString(scene_.captions[seat]));
+                    text(scene_.captions[seat]));
   }
 
   void outline(const SpanPlace& place, const QColor& color, double width) {
@@ -245,9 +246,7 @@ class ChartFrame {
 }  // namespace
 
 void paintModelLabel(QPainter& painter, const QRectF& area, const Theme& theme) {
-  painter.setFont(textFont(11, QFont::DemiBold));
-  painter.setPen(theme.wait);
-  painter.drawText(QRectF(area.left() + 20, area.top(), 72, 18), Qt::AlignVCenter, "◆ model");
+  write(painter, QRectF(area.left() + 20, area.top(), 72, 18), "◆ model", partFont(), theme.wait);
 }
 
 void paintChart(QPainter& painter, const ChartLayout& layout, const ChartScene& scene,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "viz/kit/page.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -16,9 +18,7 @@ int lastLayer(const StepAccount& account) {
 }
 
 void paintLegend(QPainter& p, const QRectF& row, int last, const Theme& theme) {
-  p.setFont(textFont(11));
-  p.setPen(theme.dim);
-  p.drawText(row, Qt::AlignVCenter, "layer 0");
+  write(p, row, "layer 0", textFont(11), theme.dim);
   if (last > 0) p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, QString::number(last));
   const double middle = row.center().x();
   p.fillRect(QRectF(middle - 74, row.top() + 4, 8, 8), theme.accent);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/kit/page.h"
 #include "viz/style/face.h"
 #include "viz/style/shade_style.h"
 
@@ -165,12 +166,11 @@ WindowScale overviewScale(const QRectF& area, const ChartScene& scene) {
 void paintOverview(QPainter& p, const QRectF& area, const ChartScene& scene, const Theme& theme) {
   const QRectF box = boxOf(area);
   p.save();
-  p.setFont(textFont(11, QFont::DemiBold));
-  p.setPen(theme.dim);
-  p.drawText(QRectF(area.left() + 20, box.top(), kLabels - 24, box.height()), Qt::AlignVCenter,
-             scene.model                            ? "STEP"
-             : scene.empty() || scene.tracks->whole ? "RUN"
-                                                    : "NEAR");
+  write(p, QRectF(area.left() + 20, box.top(), kLabels - 24, box.height()),
+        scene.model                            ? "STEP"
+        : scene.empty() || scene.tracks->whole ? "RUN"
+                                               : "NEAR",
+        partFont(), theme.dim);
   p.fillRect(box, theme.background);
   if (!scene.empty()) {
     const WindowScale scale = overviewScale(area, scene);

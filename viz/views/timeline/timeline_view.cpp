@@ -176,7 +176,7 @@ void TimelineView::resizeEvent(QResizeEvent*) {
 }
 
 void TimelineView::paintBar(QPainter& p, const QRectF& area) const {
-  p.setFont(textFont(11, QFont::DemiBold));
+  p.setFont(partFont());
   p.setPen(theme_->dim);
   const double middle = area.top() + 22;
   p.drawText(QRectF(area.left() + 20, middle - 10, 76, 20), Qt::AlignVCenter, "AXIS");
@@ -224,10 +224,8 @@ void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& d
     paintLegend(p, at.legend, *theme_);
   }
   if (is_dirty(at.sentence) && !(scene_.model && scene_.empty())) {
-    p.setFont(textFont(13, QFont::Medium));
-    p.setPen(theme_->text);
-    p.drawText(at.sentence.adjusted(20, 4, -20, -4), Qt::AlignVCenter | Qt::TextWordWrap,
-               QString::fromStdString(account_.sentence));
+    write(p, at.sentence.adjusted(20, 4, -20, -4), QString::fromStdString(account_.sentence),
+          textFont(13, QFont::Medium), theme_->text, Qt::AlignVCenter | Qt::TextWordWrap);
   }
   if (!at.panel.isEmpty() && is_dirty(at.controls))
     p.fillRect(QRectF(at.panel.left(), at.controls.top(), 1, at.controls.height()), theme_->line);
