@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # From nothing, most of a build's time goes into headers that every file reads again. With
 # RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
-# Names in anonymous namespaces are therefore distinct within a folder. Files that are alike on purpose
-# are compiled one by one: those of the folders in RINGSCOPE_ALIKE and of the views.
+# Names in anonymous namespaces are therefore distinct within a folder, among all scenes, and among all
+# views. Files that are alike on purpose are compiled one by one: those of the folders in RINGSCOPE_ALIKE,
+# and painters.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
 set(RINGSCOPE_ALIKE app/ringscope/commands app/ringscope-engine/commands tests/app tests/bench tests/hostile
     tests/traces tests/viz traces/analysis/sql)
@@ -19,9 +20,13 @@ function(ringscope_unity target)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${source} ours)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
-    if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE OR folder MATCHES "^viz/views/")
+    if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE)
       continue()
     endif()
+    if(folder MATCHES "^viz/views/" AND NOT source MATCHES "_(scene|view)\\.cpp$")
+      continue()
+    endif()
+    string(REGEX REPLACE "^viz/views/.*" "viz/views" folder ${folder})
     string(MAKE_C_IDENTIFIER ${folder} group)
     list(APPEND files_${group} ${source})
     list(LENGTH files_${group} count)
