@@ -113,7 +113,7 @@ Attender attenderOf(const GroupPass& pass, WorldRank owner, std::int64_t head, T
     if (!schedule) continue;
     const std::int64_t local = first + head - schedule->q_head_begin;
     if (local >= 0 && local < headsOf(*schedule))
-      return {rank, schedule, local, pass.rowOf(rank, token)};
+      return {rank, schedule, local, pass.localRow(rank, token)};
   }
   return {};
 }

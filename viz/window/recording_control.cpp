@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/recording_control.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
+#include "viz/session/problem.h"
+
+namespace ringscope::viz {
+
+RecordingControl::RecordingControl(const WindowParts& parts, QObject* parent)
+    : QObject(parent), parts_(parts) {
+  connect(&background_, &Background::failed, this, [this](const QString&, const QString& problem) {
+    parts_.page.status()->setProblem(problem);
+  });
+  connect(parts.page.topBar(), &TopBar::openClicked, this, &RecordingControl::chooseFile);
+  connect(parts.page.stage()->problemCard(), &ProblemCard::openRequested, this,
+          &RecordingControl::chooseFile);
+}
+
+void RecordingControl::open(const QString& path) {
+  struct Result {
+    std::shared_ptr<traces::Trace> trace;
+    QString failure;
+  };
+  parts_.page.status()->setProblem("opening " + path);
+  const auto hold = std::make_shared<RunHold>(parts_.shown.folder().hold(path));
+  background_.request(
+      "open",
+      [path = path.toStdString()](const std::stop_token&) {
+        Result result;
+        try {
+          result.trace = traces::openTrace(path);
+        } catch (...) {
+          result.failure = describeProblem(std::current_exception());
+        }
+        return result;
+      },
+      [this, path, hold](const Result& result) {
+        if (result.trace) {
+          show(result.trace, path, std::move(*hold));
+        } else {
+          parts_.shown.setUnopened(path);
+          parts_.page.stage()->problemCard()->show(path, result.failure);
+          parts_.page.status()->setProblem(result.failure);
+        }
+        Q_EMIT opened(result.failure);
+      });
+}
+
+void RecordingControl::show(const std::shared_ptr<traces::Trace>& trace, const QString& path,
+                            RunHold hold) {
+  Q_EMIT taking();
+  parts_.show(path, std::move(hold));
+  Viewing& viewing = parts_.viewing;
+  viewing.session.open(trace, QFileInfo(path).fileName(), false);
+  if (!trace->problems().empty())
+    parts_.page.status()->setProblem(QString::fromStdString(trace->problems().front()));
+  viewing.player.setPlaying(true);
+  parts_.page.runPanel()->setOpened(path);
+  viewing.session.readTracks(path);
+  viewing.session.diagnose(path);
+}
+
+void RecordingControl::chooseFile() {
+  const QString path = QFileDialog::getOpenFileName(&parts_.page, "Open a recording", runsFolder(),
+                                                    "RingScope traces (*.rscope);;All files (*)");
+  if (!path.isEmpty()) open(path);
+}
+
+}  // namespace ringscope::viz

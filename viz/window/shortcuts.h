@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "viz/window/job_control.h"
+#include "viz/window/recording_control.h"
+#include "viz/window/run_control.h"
+
+namespace ringscope::viz {
+
+/// What the keys of the window act on.
+struct ShortcutTargets {
+  WindowPage& page;
+  BesideControl& beside;
+  RunControl& runs;
+  JobControl& jobs;
+  RecordingControl& recordings;
+  EngineLink& engine;
+  JobLink& job;
+};
+
+/// Gives the window its function keys and its keys with Ctrl and Alt.
+void addShortcuts(QWidget& window, const ShortcutTargets& targets);
+
+}  // namespace ringscope::viz

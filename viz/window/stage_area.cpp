@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/stage_area.h"
+
+#include <QVBoxLayout>
+
+namespace ringscope::viz {
+namespace {
+
+constexpr const char* kBothRunsView = "compare";
+
+}  // namespace
+
+QWidget* makeSeparator(QWidget* parent) {
+  auto* line = new QWidget(parent);
+  line->setObjectName("separator");
+  line->setFixedHeight(1);
+  return line;
+}
+
+StageArea::StageArea(Viewing& viewing, Viewing& before, JobLink& job, QWidget* parent)
+    : QWidget(parent), viewing_(viewing), before_(before) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  makeTabs(column);
+  column->addWidget(makeSeparator(this));
+  job_bar_ = new JobBar(job, this);
+  notice_ = new NoticeBar(this);
+  compare_ = new CompareBar(before, viewing, this);
+  compare_->hide();
+  for (QWidget* bar : std::initializer_list<QWidget*>{job_bar_, notice_, compare_})
+    column->addWidget(bar);
+  stages_ = new QHBoxLayout;
+  stages_->setSpacing(1);
+  stage_ = new Stage(viewing, this);
+  stages_->addWidget(stage_, 1);
+  column->addLayout(stages_, 1);
+  problem_card_ = new ProblemCard(this);
+  connect(&viewing.navigator, &Navigator::cursorChanged, this, &StageArea::followBefore);
+}
+
+void StageArea::makeTabs(QLayout* column) {
+  auto* box = new QWidget(this);
+  auto* bar = new QHBoxLayout(box);
+  bar->setContentsMargins(8, 4, 8, 0);
+  bar->setSpacing(0);
+  for (const ViewEntry& entry : viewRegistry()) {
+    auto* tab = new QToolButton(box);
+    tab->setObjectName("tab");
+    tab->setText(entry.title);
+    tab->setCheckable(true);
+    connect(tab, &QToolButton::clicked, this, [this, name = entry.name] { show(name); });
+    tabs_ << tab;
+    bar->addWidget(tab);
+  }
+  tabs_.first()->setChecked(true);
+  bar->addStretch(1);
+  column->addWidget(box);
+}
+
+QList<View*> StageArea::views() const {
+  return before_stage_ ? stage_->views() + before_stage_->views() : stage_->views();
+}
+
+void StageArea::show(const QString& name) {
+  stage_->show(name);
+  if (before_stage_) before_stage_->show(name);
+  // The Compare view shows both runs by itself.
+  if (before_stage_) before_stage_->setVisible(compare_->isVisible() && name != kBothRunsView);
+  compare_->setOverCards(name == kBothRunsView);
+  followBefore();
+  for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
+  Q_EMIT viewShown();
+  stage_->currentWidget()->setFocus();
+}
+
+void StageArea::showBeside() {
+  if (!before_stage_) {
+    before_stage_ = new Stage(before_, this);
+    stages_->insertWidget(0, before_stage_, 1);
+    Q_EMIT stageAdded();
+  }
+  compare_->setVisible(true);
+  show(stage_->shown());
+}
+
+void StageArea::hideBeside() {
+  if (before_stage_) before_stage_->hide();
+  compare_->hide();
+}
+
+void StageArea::goBack() {
+  if (visited_.empty()) return;
+  const auto [view, place] = visited_.back();
+  visited_.pop_back();
+  viewing_.navigator.setPlace(place);
+  show(view);
+}
+
+void StageArea::followBefore() {
+  const bool beside = before_stage_ && before_stage_->isVisible();
+  if (!beside || before_.session.empty() || viewing_.session.empty()) return;
+  Cursor cursor = viewing_.navigator.cursor();
+  cursor.axis = before_.navigator.axis();
+  before_.navigator.setCursor(cursor);
+}
+
+}  // namespace ringscope::viz

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/window_page.h"
+
+#include <QApplication>
+#include <QVBoxLayout>
+
+#include "viz/style/palette.h"
+#include "viz/views/inspector/inspector_view.h"
+#include "viz/window/transport_bar.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr const char* kLanesView = "timeline";
+constexpr double kPresenterZoom = 1.6;
+constexpr int kLeastPanel = 242;  // the fields of the run panel can do with less than they ask for
+
+}  // namespace
+
+WindowPage::WindowPage(const Sources& sources, QWidget* parent)
+    : QWidget(parent), theme_(&Theme::all().front()) {
+  setObjectName("stage");
+  auto* rows = new QVBoxLayout(this);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  top_bar_ = new TopBar(sources.runs, this);
+  rows->addWidget(top_bar_);
+  rows->addWidget(makeSeparator(this));
+  run_panel_ = new RunPanel(sources.viewing.session, sources.engine, this);
+  run_panel_->setMinimumWidth(kLeastPanel);
+  auto* inspector = new Inspector(sources.viewing, this);
+  left_ = scrolled(run_panel_);
+  right_ = scrolled(inspector);
+  auto* timeline = new TimelineStrip(sources.viewing, this);
+  stage_ = new StageArea(sources.viewing, sources.before, sources.job, this);
+  panes_ =
+      new Panes({left_, stage_, right_, new TransportBar(sources.viewing, this), timeline}, this);
+  rows->addWidget(panes_, 1);
+  rows->addWidget(makeSeparator(this));
+  status_ = new StatusLine(this);
+  rows->addWidget(status_);
+  panels_ = {inspector, timeline};
+  connect(timeline, &TimelineStrip::lanesChanged, panes_, &Panes::partsChanged);
+  connect(stage_, &StageArea::viewShown, this, &WindowPage::refreshPanels);
+  connect(stage_, &StageArea::stageAdded, this, [this] { setTheme(*theme_); });
+}
+
+QScrollArea* WindowPage::scrolled(QWidget* widget) {
+  auto* area = new QScrollArea(this);
+  area->setWidget(widget);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  return area;
+}
+
+void WindowPage::setPresenting(bool presenting) {
+  presenting_ = presenting;
+  top_bar_->setVisible(!presenting);
+  refreshPanels();
+  setTheme(*theme_);
+  const auto state = window()->windowState();
+  window()->setWindowState(presenting ? state | Qt::WindowFullScreen
+                                      : state & ~Qt::WindowFullScreen);
+}
+
+void WindowPage::toggleRunPanel() {
+  shows_run_panel_ = !shows_run_panel_;
+  refreshPanels();
+}
+
+void WindowPage::toggleInspector() {
+  shows_inspector_ = !shows_inspector_;
+  refreshPanels();
+}
+
+/// Two stages need the inspector's room. The Timeline view has a panel and lanes of its own.
+void WindowPage::refreshPanels() {
+  const bool lanes = stage_->shown() == kLanesView;
+  left_->setVisible(shows_run_panel_ && !presenting_);
+  right_->setVisible(shows_inspector_ && !presenting_ && !stage_->isComparing() && !lanes);
+  panes_->showTimeline(!presenting_ && !lanes);
+  panes_->partsChanged();
+}
+
+void WindowPage::setTheme(const Theme& theme) {
+  theme_ = &theme;
+  QApplication::setPalette(makePalette(theme));  // dialogs and menus are windows of their own
+  const double zoom = presenting_ ? kPresenterZoom : 1;
+  window()->setStyleSheet(themeStyleSheet(theme, zoom) +
+                          QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
+  for (View* view : stage_->views() + panels_) {
+    view->setZoom(zoom);
+    view->setTheme(theme);
+  }
+  stage_->jobBar()->setWarning(theme.wrong);
+  status_->setWarning(theme.wrong);
+}
+
+void WindowPage::chooseNextTheme() {
+  const auto& all = Theme::all();
+  const auto at = static_cast<std::size_t>(theme_ - all.data());
+  chosen_theme_ = &all[(at + 1) % all.size()];
+  setTheme(*chosen_theme_);
+}
+
+void WindowPage::save(QSettings& settings) const {
+  settings.setValue("window/run_panel", shows_run_panel_);
+  settings.setValue("window/inspector", shows_inspector_);
+  settings.setValue("runs/most_bytes", top_bar_->runs()->limit());
+  if (chosen_theme_) settings.setValue("window/theme", chosen_theme_->name);
+  panes_->save(settings);
+}
+
+void WindowPage::restore(const QSettings& settings) {
+  shows_run_panel_ = settings.value("window/run_panel", true).toBool();
+  shows_inspector_ = settings.value("window/inspector", true).toBool();
+  bool is_number = false;
+  const qint64 limit = settings.value("runs/most_bytes").toLongLong(&is_number);
+  top_bar_->runs()->setLimit(is_number ? limit : RunsButton::kDefaultLimit);
+  const QString theme = settings.value("window/theme").toString();
+  for (const Theme& known : Theme::all())
+    if (known.name == theme) chosen_theme_ = &known;
+  if (chosen_theme_) setTheme(*chosen_theme_);
+  panes_->restore(settings);
+  refreshPanels();
+}
+
+}  // namespace ringscope::viz

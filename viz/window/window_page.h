@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QScrollArea>
+#include <QSettings>
+
+#include "viz/views/pass/pass_view.h"
+#include "viz/window/panes.h"
+#include "viz/window/run_panel.h"
+#include "viz/window/stage_area.h"
+#include "viz/window/status_line.h"
+#include "viz/window/top_bar.h"
+
+namespace ringscope::viz {
+
+/// All parts of the window: which of them are shown, in which theme, and how large.
+class WindowPage : public QWidget {
+  Q_OBJECT
+ public:
+  /// The data and the links that the parts show.
+  struct Sources {
+    Viewing &viewing, &before;
+    EngineLink& engine;
+    JobLink& job;
+    RunFolder& runs;
+  };
+  WindowPage(const Sources& sources, QWidget* parent);
+
+  TopBar* topBar() const { return top_bar_; }
+  RunPanel* runPanel() const { return run_panel_; }
+  StageArea* stage() const { return stage_; }
+  StatusLine* status() const { return status_; }
+
+  /// Fills the screen with the stage alone, and draws everything larger.
+  void setPresenting(bool presenting);
+  bool isPresenting() const { return presenting_; }
+  void toggleRunPanel();
+  void toggleInspector();
+  /// Shows the parts that the view and the comparison on show leave room for.
+  void refreshPanels();
+
+  void setTheme(const Theme& theme);
+  /// Takes the next theme. The user's choice is saved.
+  void chooseNextTheme();
+  void save(QSettings& settings) const;
+  void restore(const QSettings& settings);
+
+ private:
+  QScrollArea* scrolled(QWidget* widget);
+
+  TopBar* top_bar_;
+  RunPanel* run_panel_;
+  QScrollArea *left_, *right_;
+  StageArea* stage_;
+  Panes* panes_;
+  StatusLine* status_;
+  QList<View*> panels_;  // the inspector and the timeline
+  const Theme* theme_;
+  const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window
+  bool shows_run_panel_ = true, shows_inspector_ = true, presenting_ = false;
+};
+
+}  // namespace ringscope::viz
