@@ -39,10 +39,6 @@ RankAccount accountOf(const OwnClock& clock, WorldRank rank) {
   return account;
 }
 
-struct PassBefore {
-  bool operator()(const Place& a, const Place& b) const { return before(a, b); }
-};
-
 std::vector<LayerAccount> layersOf(const OwnClock& clock, const std::vector<WorldRank>& ranks) {
   std::map<Place, CommunicationSum, PassBefore> sums;
   for (const WaitCost& wait : clock.timeline.waits) {

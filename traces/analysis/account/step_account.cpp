@@ -28,9 +28,6 @@ struct LayerTimes {
   std::int64_t bytes = 0;
 };
 
-struct PassBefore {
-  bool operator()(const Place& a, const Place& b) const { return before(a, b); }
-};
 using ByLayer = std::map<Place, LayerTimes, PassBefore>;
 
 class RankReader {

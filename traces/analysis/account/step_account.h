@@ -64,6 +64,11 @@ struct RankAccount {
   std::int64_t used(TimeUse use) const { return used_ns[static_cast<std::size_t>(use)]; }
 };
 
+/// The order in which a step visits its passes.
+struct PassBefore {
+  bool operator()(const Place& a, const Place& b) const { return before(a, b); }
+};
+
 /// One direction of one layer, all ranks together.
 struct LayerAccount {
   Layer layer;  ///< none: outside the decoder layers

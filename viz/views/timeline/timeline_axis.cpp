@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two axes of the Timeline view: as recorded, and the own-device clock, a model.
+#include "viz/views/timeline/timeline_axis.h"
+
 #include <cmath>
 
-#include "viz/scene/groups.h"
-#include "viz/scene/units.h"
-#include "viz/views/timeline/timeline_view.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::viz {
 namespace {
 
-/// Others on the machine may have kept ranks from the cores that they had.
-std::string onCoresOf(const StepAccount& account) {
+/// Other programs on the machine may have kept ranks from their cores.
+std::string describeCores(const StepAccount& account) {
   std::int64_t cpu_ns = 0, wall_ns = 0;
   for (const RankAccount& rank : account.ranks) {
     cpu_ns += rank.cpu_ns;
@@ -24,92 +23,69 @@ std::string onCoresOf(const StepAccount& account) {
 
 }  // namespace
 
-void TimelineView::makeAxes() {
-  const auto axis = [this](const QString& words, const QString& tip) {
-    auto* button = new QToolButton(this);
+TimelineAxis::TimelineAxis(Viewing& viewing, QWidget* view) : QObject(view), viewing_(viewing) {
+  const auto axis = [this, view](const QString& words, const QString& tip) {
+    auto* button = new QToolButton(view);
     button->setText(words);
     button->setToolTip(tip);
     button->setCheckable(true);
     button->setAutoExclusive(true);
-    connect(button, &QToolButton::clicked, this, &TimelineView::changeAxis);
+    connect(button, &QToolButton::clicked, this, [this] {
+      box_->setModel(ownDevices());
+      Q_EMIT chosen();
+    });
     return button;
   };
-  recorded_axis_ = axis("as recorded", "The run's own clock (O)");
-  own_axis_ =
+  recorded_ = axis("as recorded", "The run's own clock (O)");
+  own_ =
       axis("own devices", "A model: the recorded schedule as if every rank had its own device (O)");
-  own_axis_->setAccessibleName("own devices, a model");
-  recorded_axis_->setChecked(true);
-  box_ = new ClockBox(this);
+  own_->setAccessibleName("own devices, a model");
+  recorded_->setChecked(true);
+  box_ = new ClockBox(view);
   box_->setModel(false);
   box_->setHardware(replay_.hardware());
   connect(box_, &ClockBox::hardwareChanged, &replay_, &ClockReplay::setHardware);
-  connect(box_->path(), &QCheckBox::toggled, this, [this] { makeChart(); });
-  connect(&replay_, &ClockReplay::changed, this, [this] {
-    if (!isVisible() || (!ownDevices() && !box_->path()->isChecked())) return;
-    if (ownDevices()) keepSelected();
-    makeChart();
+  connect(box_->path(), &QCheckBox::toggled, this, [this] { Q_EMIT remade(false); });
+  connect(&replay_, &ClockReplay::changed, this, [this, view] {
+    if (view->isVisible() && (ownDevices() || showsPath())) Q_EMIT remade(ownDevices());
   });
 }
 
-/// Marks, the range and what is selected are of the axis before.
-void TimelineView::changeAxis() {
-  if (scene_.model == ownDevices()) return;
-  box_->setModel(ownDevices());
-  state_ = ChartState();
-  selected_.reset();
-  scene_.selected = scene_.hovered = {};
-  fits_step_ = true;
-  scroll_panel_ = 0;
-  placeControls();
-  makeChart();
-}
-
-/// On another link the same lies elsewhere.
-void TimelineView::keepSelected() {
-  scene_.hovered = {};
-  const auto now = clock();
-  scene_.selected =
-      account_clock_ && now ? sameSpan(*account_clock_, *now, scene_.selected) : SpanPlace();
-  selected_.reset();
-  if (scene_.selected.exists()) selected_ = spanDetails(*now, scene_.selected);
-}
-
-void TimelineView::placeControls() {
-  const TimelinePage at = parts();
+void TimelineAxis::place(const TimelinePage& at, double zoom) {
   const auto scaled = [&](const QRectF& box) {
-    return QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect();
+    return QRectF(box.topLeft() * zoom, box.size() * zoom).toAlignedRect();
   };
   const double wide = 92, high = 28;
-  recorded_axis_->setGeometry(scaled({at.bar.left() + 96, at.bar.top() + 8, wide, high}));
-  own_axis_->setGeometry(scaled({at.bar.left() + 96 + wide, at.bar.top() + 8, wide, high}));
+  recorded_->setGeometry(scaled({at.bar.left() + 96, at.bar.top() + 8, wide, high}));
+  own_->setGeometry(scaled({at.bar.left() + 96 + wide, at.bar.top() + 8, wide, high}));
   box_->setVisible(!at.controls.isEmpty());
   box_->setWide(ClockBox::isWide(at.controls.width()));
   box_->setGeometry(scaled(at.controls));
 }
 
-void TimelineView::findTracks() {
-  const std::int32_t step = cursor().place.train_step;
-  scene_.model = ownDevices();
-  if (scene_.model) {
+void TimelineAxis::findTracks(TimelineState& state) {
+  ChartScene& scene = state.scene;
+  scene.model = ownDevices();
+  if (scene.model) {
     replay_.show(viewing_.session, modelledStep());
     findDevices();
-    scene_.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
-    if (!replay_.why().empty()) why_empty_ = replay_.why();
+    scene.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
+    if (!replay_.why().empty()) state.why_empty = replay_.why();
   } else {
-    scene_.tracks = viewing_.session.tracks(step);
+    scene.tracks = viewing_.session.tracks(viewing_.navigator.place().train_step);
   }
-  scene_.lanes = scene_.tracks ? usedLanes(*scene_.tracks, scene_.ranks) : std::vector<LaneKind>();
+  scene.lanes = scene.tracks ? usedLanes(*scene.tracks, scene.ranks) : std::vector<LaneKind>();
 }
 
 /// Imported files have no moments that lead to their step.
-std::int32_t TimelineView::modelledStep() const {
-  const std::int32_t step = cursor().place.train_step;
+std::int32_t TimelineAxis::modelledStep() const {
+  const std::int32_t step = viewing_.navigator.place().train_step;
   if (!viewing_.session.empty()) return step;
   const auto tracks = viewing_.session.tracks(step);
   return tracks->steps.empty() ? step : tracks->steps.front().train_step;
 }
 
-void TimelineView::findDevices() {
+void TimelineAxis::findDevices() {
   if (devices_of_ == replay_.recorded()) return;
   devices_of_ = replay_.recorded();
   if (!devices_of_) return;
@@ -120,61 +96,65 @@ void TimelineView::findDevices() {
   box_->setDevices(std::move(scales));
 }
 
-void TimelineView::findChain() {
-  scene_.chain.reset();
-  if (!account_path_) return;
-  if (account_clock_) {
-    scene_.chain = criticalChain(*account_clock_);
-  } else if (!ownDevices() && scene_.tracks) {
-    const traces::Trace& trace = viewing_.session.trace();
-    replay_.read(viewing_.session, cursor().place.train_step);
+std::shared_ptr<const CriticalChain> TimelineAxis::findChain(const ChartScene& scene,
+                                                             StepAccount& account) {
+  if (!showsPath()) return nullptr;
+  std::shared_ptr<const CriticalChain> chain;
+  const auto model = clock();
+  if (model) {
+    chain = criticalChain(*model);
+  } else if (!ownDevices() && scene.tracks) {
+    replay_.read(viewing_.session, viewing_.navigator.place().train_step);
     const RecordedStep recorded = replay_.recorded();
-    if (!recorded) return;  // it comes later
-    scene_.chain = recordedChain(*recorded, scene_.tracks->folds);
-    if (!scene_.chain) account_.sections.push_back(whyNoRecordedChain(*recorded, trace));
+    if (!recorded) return nullptr;  // remade() follows
+    chain = recordedChain(*recorded, scene.tracks->folds);
+    if (!chain) account.sections.push_back(whyNoRecordedChain(*recorded, viewing_.session.trace()));
   }
-  if (!scene_.chain) return;
-  account_.sections.push_back(chainSection(*scene_.chain));
-  if (!account_clock_) account_.sections.back().sentence = onCoresOf(account_);
+  if (!chain) return nullptr;
+  account.sections.push_back(chainSection(*chain));
+  if (!model) account.sections.back().sentence = describeCores(account);
+  return chain;
 }
 
-StepAccount TimelineView::accountOnAxis() const {
-  if (!ownDevices()) return makeStepAccount(viewing_.session.trace(), cursor());
-  if (const auto model = clock()) return makeStepAccount(*model, scene_.ranks);
+StepAccount TimelineAxis::account(const ChartScene& scene) const {
+  const Cursor& cursor = viewing_.navigator.cursor();
+  if (!ownDevices()) return makeStepAccount(viewing_.session.trace(), cursor);
+  if (const auto model = clock()) return makeStepAccount(*model, scene.ranks);
   StepAccount none;
-  none.train_step = cursor().place.train_step;
+  none.train_step = cursor.place.train_step;
   none.model = true;
   none.sentence = replay_.why();
   return none;
 }
 
-double TimelineView::onAxis(std::int64_t run_ns) const {
-  if (const auto model = clock()) return model->modelled(cursor().rank, run_ns);
-  return static_cast<double>(scene_.tracks->folds.folded(run_ns));
+double TimelineAxis::onAxis(std::int64_t run_ns, const ChartScene& scene) const {
+  if (const auto model = clock()) return model->modelled(viewing_.navigator.cursor().rank, run_ns);
+  return static_cast<double>(scene.tracks->folds.folded(run_ns));
 }
 
-std::int64_t TimelineView::offAxis(double axis_ns, WorldRank rank) const {
+std::int64_t TimelineAxis::offAxis(double axis_ns, WorldRank rank, const ChartScene& scene) const {
   if (const auto model = clock()) return model->recordedAt(rank, axis_ns);
-  return scene_.tracks->folds.unfolded(std::llround(axis_ns));
+  return scene.tracks->folds.unfolded(std::llround(axis_ns));
 }
 
-std::optional<traces::Event> TimelineView::eventAt(const SpanPlace& place) const {
+std::optional<traces::Event> TimelineAxis::eventAt(const SpanPlace& place,
+                                                   const ChartScene& scene) const {
   if (const auto model = clock()) return spanEvent(*model, place);
-  return spanEvent(viewing_.session.trace(), *scene_.tracks, place);
+  return spanEvent(viewing_.session.trace(), *scene.tracks, place);
 }
 
-SpanDetails TimelineView::detailsAt(const SpanPlace& place) const {
+SpanDetails TimelineAxis::detailsAt(const SpanPlace& place, const ChartScene& scene) const {
   if (const auto model = clock()) return spanDetails(*model, place);
-  const auto event = spanEvent(viewing_.session.trace(), *scene_.tracks, place);
+  const auto event = spanEvent(viewing_.session.trace(), *scene.tracks, place);
   return event ? spanDetails(*event) : SpanDetails();
 }
 
-std::optional<SpanPlace> TimelineView::spanLike(const TrackQuery& query, double from_ns,
-                                                bool back) const {
+std::optional<SpanPlace> TimelineAxis::find(const TrackQuery& query, double from_ns, bool back,
+                                            const ChartScene& scene) const {
   if (const auto model = clock())
-    return findSpan([&](const SpanPlace& at) { return spanEvents(*model, at); }, *scene_.tracks,
-                    scene_.ranks, query, from_ns, back);
-  return findSpan(viewing_.session.trace(), *scene_.tracks, scene_.ranks, query, from_ns, back);
+    return findSpan([&](const SpanPlace& at) { return spanEvents(*model, at); }, *scene.tracks,
+                    scene.ranks, query, from_ns, back);
+  return findSpan(viewing_.session.trace(), *scene.tracks, scene.ranks, query, from_ns, back);
 }
 
 }  // namespace ringscope::viz

@@ -1,288 +1,229 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What mouse and keys do to the Timeline view.
-#include <QHelpEvent>
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QToolTip>
-#include <QWheelEvent>
+#include "viz/views/timeline/timeline_gestures.h"
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "viz/scene/stage_window.h"
 #include "viz/views/timeline/overview_painter.h"
-#include "viz/views/timeline/timeline_view.h"
 
 namespace ringscope::viz {
 namespace {
-
-/// The window asks whether Esc, which it has a use for, means something here.
-bool isEscape(const QEvent* event) {
-  return event->type() == QEvent::ShortcutOverride &&
-         static_cast<const QKeyEvent*>(event)->key() == Qt::Key_Escape;
-}
 
 constexpr double kZoomStep = 1.25, kPanStep = 0.15;
 constexpr double kClick = 4;  // pixels within which a press is a click
 
 }  // namespace
 
-double TimelineView::pointerNs() const {
-  const ChartLayout at = chart();
-  const bool on_lanes =
-      pointer_inside_ && pointer_.x() >= at.lanes.left() && pointer_.x() <= at.lanes.right();
-  return on_lanes ? at.scale(state_.window()).ns(pointer_.x())
-                  : (state_.window().begin_ns + state_.window().end_ns) / 2;
+void TimelineGestures::setPage(const TimelinePage& page, const ChartLayout& chart) {
+  page_ = page;
+  chart_ = chart;
 }
 
-void TimelineView::wheelEvent(QWheelEvent* event) {
-  const QPointF point = onPage(event->position());
-  const TimelinePage at = parts();
-  const double steps = event->angleDelta().y() / 120.0;
-  if (at.panel.contains(point)) {
-    scroll_panel_ = std::clamp(scroll_panel_ - steps * 60, 0.0,
-                               std::max(0.0, panel_height_ - at.panel.height()));
-    return update();
+double TimelineGestures::pointerNs() const {
+  const bool on_lanes = pointer_inside_ && pointer_.x() >= chart_.lanes.left() &&
+                        pointer_.x() <= chart_.lanes.right();
+  const TimeWindow& window = state_.chart.window();
+  return on_lanes ? scale().ns(pointer_.x()) : (window.begin_ns + window.end_ns) / 2;
+}
+
+void TimelineGestures::wheel(const QPointF& point, const QWheelEvent& event) {
+  const double steps = event.angleDelta().y() / 120.0;
+  if (page_.panel.contains(point)) {
+    state_.scroll_panel = std::clamp(state_.scroll_panel - steps * 60, 0.0,
+                                     std::max(0.0, state_.panel_height - page_.panel.height()));
+    return Q_EMIT changed();
   }
-  if (scene_.empty()) return;
-  fits_step_ = false;
-  const double aside = event->angleDelta().x() / 120.0;
-  if (aside != 0) state_.pan(-aside * kPanStep, all());
-  if (event->modifiers() & Qt::ShiftModifier) {
-    state_.pan(-steps * kPanStep, all());
-  } else if (event->modifiers() & Qt::ControlModifier) {
-    scroll_ranks_ = std::clamp(scroll_ranks_ - steps * 60, 0.0, mostScroll(at.chart, scene_));
+  if (state_.scene.empty()) return;
+  state_.fits_step = false;
+  const double aside = event.angleDelta().x() / 120.0;
+  if (aside != 0) state_.chart.pan(-aside * kPanStep, state_.all());
+  if (event.modifiers() & Qt::ShiftModifier) {
+    state_.chart.pan(-steps * kPanStep, state_.all());
+  } else if (event.modifiers() & Qt::ControlModifier) {
+    state_.scroll_ranks =
+        std::clamp(state_.scroll_ranks - steps * 60, 0.0, mostScroll(page_.chart, state_.scene));
   } else if (steps != 0) {
-    const bool overview = at.overview.contains(point);
-    const WindowScale scale =
-        overview ? overviewScale(at.overview, scene_) : chart().scale(state_.window());
-    state_.zoom(std::pow(kZoomStep, -steps), scale.ns(point.x()), all());
+    const bool overview = page_.overview.contains(point);
+    const WindowScale over = overview ? overviewScale(page_.overview, state_.scene) : scale();
+    state_.chart.zoom(std::pow(kZoomStep, -steps), over.ns(point.x()), state_.all());
   }
   pointer_ = point;
-  afterMove();
+  Q_EMIT moved();
 }
 
-void TimelineView::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton || scene_.empty()) return View::mousePressEvent(event);
-  const TimelinePage at = parts();
-  pressed_at_ = pointer_ = onPage(event->position());
-  pressed_window_ = state_.window();
-  pressed_scroll_ = scroll_ranks_;
+bool TimelineGestures::press(const QPointF& point, const QMouseEvent& event) {
+  if (event.button() != Qt::LeftButton || state_.scene.empty()) return false;
+  pressed_at_ = pointer_ = point;
+  pressed_window_ = state_.chart.window();
+  pressed_scroll_ = state_.scroll_ranks;
   dragged_ = false;
-  drag_ = at.overview.contains(pressed_at_)        ? Drag::kOverview
-          : !at.chart.contains(pressed_at_)        ? Drag::kNone
-          : event->modifiers() & Qt::ShiftModifier ? Drag::kRange
-                                                   : Drag::kLanes;
-  if (drag_ == Drag::kRange) state_.beginRange(chart().scale(state_.window()).ns(pressed_at_.x()));
+  drag_ = page_.overview.contains(pressed_at_)    ? Drag::kOverview
+          : !page_.chart.contains(pressed_at_)    ? Drag::kNone
+          : event.modifiers() & Qt::ShiftModifier ? Drag::kRange
+                                                  : Drag::kLanes;
+  if (drag_ == Drag::kRange) state_.chart.beginRange(scale().ns(pressed_at_.x()));
+  return true;
 }
 
-void TimelineView::mouseMoveEvent(QMouseEvent* event) {
-  pointer_ = onPage(event->position());
+void TimelineGestures::move(const QPointF& point) {
+  pointer_ = point;
   pointer_inside_ = true;
   dragged_ |= (pointer_ - pressed_at_).manhattanLength() > kClick;
-  const ChartLayout at = chart();
   if (drag_ == Drag::kLanes && dragged_) {
-    fits_step_ = false;
-    state_.show(pressed_window_, all());
-    state_.pan((pressed_at_.x() - pointer_.x()) / at.lanes.width(), all());
-    scroll_ranks_ = std::clamp(pressed_scroll_ + pressed_at_.y() - pointer_.y(), 0.0,
-                               mostScroll(at.area, scene_));
-  } else if (drag_ == Drag::kRange || (drag_ == Drag::kNone && state_.measuring())) {
-    state_.stretchRange(at.scale(state_.window()).ns(pointer_.x()));
+    state_.show(pressed_window_);
+    state_.chart.pan((pressed_at_.x() - pointer_.x()) / chart_.lanes.width(), state_.all());
+    state_.scroll_ranks = std::clamp(pressed_scroll_ + pressed_at_.y() - pointer_.y(), 0.0,
+                                     mostScroll(chart_.area, state_.scene));
+  } else if (drag_ == Drag::kRange || (drag_ == Drag::kNone && state_.chart.measuring())) {
+    state_.chart.stretchRange(scale().ns(pointer_.x()));
   } else if (drag_ == Drag::kOverview && dragged_) {
-    const WindowScale overview = overviewScale(parts().overview, scene_);
+    const WindowScale overview = overviewScale(page_.overview, state_.scene);
     const double by = (pointer_.x() - pressed_at_.x()) * overview.perPixel();
-    return setWindow({pressed_window_.begin_ns + by, pressed_window_.end_ns + by});
+    state_.show({pressed_window_.begin_ns + by, pressed_window_.end_ns + by});
   } else {
-    return hover(pointer_);
+    const SpanPlace under = chartHit(pointer_, chart_, state_.scene);
+    if (under == state_.scene.hovered) return;
+    state_.scene.hovered = under;
   }
-  afterMove();
+  Q_EMIT moved();
 }
 
-void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return View::mouseReleaseEvent(event);
+bool TimelineGestures::release(const QMouseEvent& event) {
+  if (event.button() != Qt::LeftButton) return false;
   const Drag drag = std::exchange(drag_, Drag::kNone);
   if (drag == Drag::kRange) {
-    state_.endRange();
-    return afterMove();
+    state_.chart.endRange();
+    Q_EMIT moved();
+  } else if (dragged_ || state_.scene.empty()) {
+    return true;
+  } else if (drag == Drag::kOverview) {
+    const double ns = overviewScale(page_.overview, state_.scene).ns(pressed_at_.x());
+    const StepTrack* step = state_.scene.tracks->stepAt(ns);
+    if (!step) return true;
+    state_.fits_step = true;
+    goTo(static_cast<double>(step->begin_ns), viewing_.navigator.cursor().rank);
+    fit();
+  } else if (drag == Drag::kLanes) {
+    select(chartHit(pressed_at_, chart_, state_.scene));
   }
-  if (dragged_ || scene_.empty()) return;
-  if (drag == Drag::kOverview) {
-    const double ns = overviewScale(parts().overview, scene_).ns(pressed_at_.x());
-    const StepTrack* step = scene_.tracks->stepAt(ns);
-    if (!step) return;
-    fits_step_ = true;
-    goTo(static_cast<double>(step->begin_ns), cursor().rank);
-    return fit();
-  }
-  if (drag == Drag::kLanes) select(chartHit(pressed_at_, chart(), scene_));
+  return true;
 }
 
-void TimelineView::mouseDoubleClickEvent(QMouseEvent*) {
-  const SpanPlace hit = chartHit(pressed_at_, chart(), scene_);
+void TimelineGestures::doubleClick() {
+  const SpanPlace hit = chartHit(pressed_at_, chart_, state_.scene);
   if (!hit.exists()) return;
   const TimeWindow bar{static_cast<double>(hit.span.begin_ns),
                        static_cast<double>(hit.span.end_ns)};
   const double room = std::max(bar.length(), TimeWindow::kLeast) / 4;
-  setWindow({bar.begin_ns - room, bar.end_ns + room});
+  state_.show({bar.begin_ns - room, bar.end_ns + room});
+  Q_EMIT moved();
 }
 
-void TimelineView::hover(const QPointF& point) {
-  SpanPlace under = chartHit(point, chart(), scene_);
-  if (under == scene_.hovered) return;
-  scene_.hovered = under;
-  afterMove();
-}
-
-void TimelineView::leaveEvent(QEvent*) {
+void TimelineGestures::leave() {
   pointer_inside_ = false;
-  scene_.hovered = {};
-  afterMove();
+  state_.scene.hovered = {};
+  Q_EMIT moved();
 }
 
-/// What was clicked is told in the panel, and the moment goes there.
-void TimelineView::select(const SpanPlace& place) {
-  scene_.selected = place;
-  selected_.reset();
+/// The panel tells about the bar that was clicked, and the viewed moment goes there.
+void TimelineGestures::select(const SpanPlace& place) {
+  ChartScene& scene = state_.scene;
+  scene.selected = place;
+  state_.selected.reset();
+  const double pressed = scale().ns(pressed_at_.x());
   if (!place.exists()) {
-    const ChartLayout at = chart();
-    if (at.lanes.contains(pressed_at_))
-      goTo(at.scale(state_.window()).ns(pressed_at_.x()), cursor().rank);
-    return update();
+    if (chart_.lanes.contains(pressed_at_)) goTo(pressed, viewing_.navigator.cursor().rank);
+    return Q_EMIT changed();
   }
-  const auto event = eventAt(place);
-  if (event) selected_ = detailsAt(place);
-  const ChartLayout at = chart();
-  const double pressed = at.scale(state_.window()).ns(pressed_at_.x());
+  const auto event = axis_.eventAt(place, scene);
+  if (event) state_.selected = axis_.detailsAt(place, scene);
   const double inside = std::clamp(pressed, static_cast<double>(place.span.begin_ns),
                                    static_cast<double>(place.span.end_ns));
   if (event && event->place.stage.exists()) {
-    Cursor to = cursor();
+    Cursor to = viewing_.navigator.cursor();
     to.rank = place.rank;
     to.place = event->place;
     const StageWindow window = stageWindow(viewing_.session.trace(), to.place, to.rank);
-    to.phase = window.fraction(offAxis(inside, place.rank));
+    to.phase = window.fraction(axis_.offAxis(inside, place.rank, scene));
     viewing_.navigator.goTo(to);
   } else {
     goTo(inside, place.rank);
   }
-  update();
+  Q_EMIT changed();
 }
 
-void TimelineView::goTo(double axis_ns, WorldRank rank) {
+void TimelineGestures::goTo(double axis_ns, WorldRank rank) {
   viewing_.navigator.selectRank(rank);
-  viewing_.navigator.goToInstant(offAxis(axis_ns, rank));
+  viewing_.navigator.goToInstant(axis_.offAxis(axis_ns, rank, state_.scene));
 }
 
-/// The training step; the whole run where that is on show already.
-void TimelineView::fit() {
-  const TimeWindow step = stepWindow();
-  const bool shown = fits_step_ && state_.window() == step.within(all());
-  setWindow(shown ? all().withMargin() : step);
-  fits_step_ = !shown;
+void TimelineGestures::fit() {
+  state_.fit(viewing_.navigator.place().train_step);
+  Q_EMIT moved();
 }
 
-bool TimelineView::zoomKey(int key) {
+bool TimelineGestures::zoomKey(int key) {
   switch (key) {
     case Qt::Key_W:
-      state_.zoom(1 / kZoomStep, pointerNs(), all());
+      state_.chart.zoom(1 / kZoomStep, pointerNs(), state_.all());
       break;
     case Qt::Key_S:
-      state_.zoom(kZoomStep, pointerNs(), all());
+      state_.chart.zoom(kZoomStep, pointerNs(), state_.all());
       break;
     case Qt::Key_A:
-      state_.pan(-kPanStep, all());
+      state_.chart.pan(-kPanStep, state_.all());
       break;
     case Qt::Key_D:
-      state_.pan(kPanStep, all());
+      state_.chart.pan(kPanStep, state_.all());
       break;
     default:
       return false;
   }
-  fits_step_ = false;
+  state_.fits_step = false;
   return true;
 }
 
-void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const bool plain = (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
-  if (!plain && event->key() != Qt::Key_Slash) return View::keyPressEvent(event);
-  if (event->key() == Qt::Key_O) return setOwnDevices(!ownDevices());
-  if (event->key() == Qt::Key_C) return box_->path()->toggle();
-  if (scene_.empty()) return View::keyPressEvent(event);
+bool TimelineGestures::key(int key) {
   constexpr double kNear = 4;  // pixels
-  if (zoomKey(event->key())) return afterMove();
-  switch (event->key()) {
-    case Qt::Key_F:
-      return fit();
-    case Qt::Key_M:
-      state_.mark(pointerNs(), kNear * chart().scale(state_.window()).perPixel());
-      return afterMove();
-    case Qt::Key_R:
-      state_.measure(pointerNs());
-      return afterMove();
-    case Qt::Key_Slash:
-      search_->setFocus();
-      return search_->selectAll();
-    case Qt::Key_Escape:
-      if (state_.forget()) return afterMove();
-      break;
-    default:
-      break;
-  }
-  View::keyPressEvent(event);
-}
-
-bool TimelineView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == search_ && isEscape(event)) {
-    event->accept();
+  if (state_.scene.empty()) return false;
+  if (key == Qt::Key_F) {
+    fit();
     return true;
   }
-  if (watched != search_ || event->type() != QEvent::KeyPress)
-    return View::eventFilter(watched, event);
-  const auto* key = static_cast<QKeyEvent*>(event);
-  if (key->key() == Qt::Key_Escape) {
-    setFocus();
-    return true;
-  }
-  if (key->key() != Qt::Key_Return && key->key() != Qt::Key_Enter) return false;
-  search(key->modifiers() & Qt::ShiftModifier);
+  if (key == Qt::Key_M)
+    state_.chart.mark(pointerNs(), kNear * scale().perPixel());
+  else if (key == Qt::Key_R)
+    state_.chart.measure(pointerNs());
+  else if (!zoomKey(key) && !(key == Qt::Key_Escape && state_.chart.forget()))
+    return false;
+  Q_EMIT moved();
   return true;
 }
 
-void TimelineView::search(bool back) {
-  if (scene_.empty()) return;
-  const TrackQuery query = parseTrackQuery(search_->text().toStdString());
-  if (!query.problem.empty()) return found_->setText(QString::fromStdString(query.problem));
-  const double from = scene_.selected.exists() ? static_cast<double>(scene_.selected.span.begin_ns)
-                                               : state_.window().begin_ns;
-  auto match = spanLike(query, from, back);
+QString TimelineGestures::find(const QString& words, bool back) {
+  ChartScene& scene = state_.scene;
+  if (scene.empty()) return {};
+  const TrackQuery query = parseTrackQuery(words.toStdString());
+  if (!query.problem.empty()) return QString::fromStdString(query.problem);
+  const TimeWindow all = state_.all(), window = state_.chart.window();
+  const double from =
+      scene.selected.exists() ? static_cast<double>(scene.selected.span.begin_ns) : window.begin_ns;
+  auto match = axis_.find(query, from, back, scene);
   const bool round = !match;
-  if (round)  // round again at the end
-    match = spanLike(query, back ? all().end_ns + 1 : all().begin_ns - 1, back);
-  if (!match) return found_->setText("nothing found");
-  found_->setText(round ? "found, round again" : "found");
+  if (round) match = axis_.find(query, back ? all.end_ns + 1 : all.begin_ns - 1, back, scene);
+  if (!match) return "nothing found";
   pressed_at_ = {-1, -1};
   const auto begin = static_cast<double>(match->span.begin_ns);
   const auto end = static_cast<double>(match->span.end_ns);
   const double wide = std::max(end - begin, TimeWindow::kLeast) * 8;
-  fits_step_ = false;
-  if (begin < state_.window().begin_ns || end > state_.window().end_ns ||
-      (end - begin) * 400 < state_.window().length())
-    state_.show({(begin + end - wide) / 2, (begin + end + wide) / 2}, all());
+  state_.fits_step = false;
+  if (begin < window.begin_ns || end > window.end_ns || (end - begin) * 400 < window.length())
+    state_.chart.show({(begin + end - wide) / 2, (begin + end + wide) / 2}, all);
   select(*match);
-  afterMove();
-}
-
-bool TimelineView::event(QEvent* event) {
-  if (isEscape(event) && state_.hasMarksOrRange()) {
-    event->accept();
-    return true;
-  }
-  if (event->type() != QEvent::ToolTip) return View::event(event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  const SpanPlace under = chartHit(onPage(help->pos()), chart(), scene_);
-  QString words;
-  if (under.exists()) words = QString::fromStdString(detailWords(detailsAt(under)));
-  QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
-  return true;
+  Q_EMIT moved();
+  return round ? "found, round again" : "found";
 }
 
 }  // namespace ringscope::viz

@@ -1,50 +1,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/timeline/timeline_view.h"
 
-#include <algorithm>
+#include <QToolTip>
 #include <cmath>
 
-#include "viz/kit/page.h"
 #include "viz/scene/groups.h"
-#include "viz/scene/units.h"
-#include "viz/views/timeline/account_painter.h"
 #include "viz/views/timeline/overview_painter.h"
-#include "viz/views/timeline/rank_caption_scene.h"
 
 namespace ringscope::viz {
 
 TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
     : View(viewing, "Timeline: a lane a rank, from the whole run to nanoseconds", parent),
+      axis_(new TimelineAxis(viewing, this)),
+      search_(new TimelineSearch(this)),
+      gestures_(new TimelineGestures(viewing, *axis_, state_, this)),
       throttle_(this, viewing.session, [this] { guard([this] { makeChart(); }); }) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
-  makeAxes();
-  makeBar();
   reading_.setInterval(200);
   connect(&reading_, &QTimer::timeout, this, [this] { update(); });
-}
-
-void TimelineView::makeBar() {
-  search_ = new QLineEdit(this);
-  search_->setAccessibleName("Search the timeline");
-  search_->setPlaceholderText("search: wait > 1 ms, kv 2 layer 1 …");
-  search_->setToolTip(
-      "A kind (attend, wait, send, merge, project, …), kv N, rank N, step N, layer N, forward, "
-      "backward, > N ms. Enter: the next one; Shift+Enter: the one before.");
-  search_->installEventFilter(this);
-  found_ = new QLabel(this);
-  found_->setObjectName("dim");
-  found_->setTextFormat(Qt::PlainText);
+  connect(gestures_, &TimelineGestures::moved, this, &TimelineView::afterMove);
+  connect(gestures_, &TimelineGestures::changed, this, [this] { update(); });
+  connect(search_, &TimelineSearch::left, this, [this] { setFocus(); });
+  connect(search_, &TimelineSearch::asked, this, [this](bool back) {
+    gestures_->setPage(parts(), chart());
+    search_->setAnswer(gestures_->find(search_->text(), back));
+  });
+  connect(axis_, &TimelineAxis::chosen, this, [this] {
+    if (state_.scene.model == ownDevices()) return;
+    state_.startOver();
+    arrange();
+    makeChart();
+  });
+  connect(axis_, &TimelineAxis::remade, this, [this](bool other_model) {
+    if (other_model) {  // the selected bar lies elsewhere in the new model
+      const auto now = clock();
+      ChartScene& scene = state_.scene;
+      scene.hovered = {};
+      scene.selected =
+          account_.clock() && now ? sameSpan(*account_.clock(), *now, scene.selected) : SpanPlace();
+      state_.selected.reset();
+      if (scene.selected.exists()) state_.selected = spanDetails(*now, scene.selected);
+    }
+    makeChart();
+  });
 }
 
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
   return timelinePage(page(), legendHeight, ClockBox::neededHeight(own, false),
                       own ? ClockBox::neededHeight(own, ClockBox::isWide(page().width())) : 0);
-}
-
-ChartLayout TimelineView::chart() const {
-  return chartLayout(parts().chart, scene_, scroll_ranks_);
 }
 
 Cursor TimelineView::watched(Cursor cursor) const {
@@ -55,95 +60,54 @@ Cursor TimelineView::watched(Cursor cursor) const {
   return seen;
 }
 
-void TimelineView::refresh() {
-  throttle_.request();
-}
-
-TimeWindow TimelineView::all() const {
-  return scene_.empty() ? TimeWindow{0, 1} : scene_.tracks->all();
-}
-
-TimeWindow TimelineView::stepWindow() const {
-  if (scene_.empty()) return all();
-  const StepTrack* step = scene_.tracks->step(cursor().place.train_step);
-  return (step && step->end_ns > step->begin_ns ? step->window() : all()).withMargin();
-}
-
 void TimelineView::makeChart() {
   const Session& session = viewing_.session;
   const bool other = recording_ != session.recording(),
              read_again = generation_ != session.generation();
   recording_ = session.recording();
   generation_ = session.generation();
-  why_empty_ = session.live() ? "The first events of the run are awaited."
-                              : "No events are recorded: nothing says what happened when.";
-  scene_.ranks = groupRanks(session.trace(), cursor().group);
-  findTracks();
-  scene_.selected_rank = cursor().rank;
-  const StepTrack* step = scene_.tracks ? scene_.tracks->step(cursor().place.train_step) : nullptr;
-  scene_.origin_ns = step ? static_cast<double>(step->begin_ns) : 0;
+  state_.why_empty = session.live() ? "The first events of the run are awaited."
+                                    : "No events are recorded: nothing says what happened when.";
+  ChartScene& scene = state_.scene;
+  scene.ranks = groupRanks(session.trace(), cursor().group);
+  axis_->findTracks(state_);
+  scene.selected_rank = cursor().rank;
+  const std::int32_t train_step = cursor().place.train_step;
+  const StepTrack* step = scene.tracks ? scene.tracks->step(train_step) : nullptr;
+  scene.origin_ns = step ? static_cast<double>(step->begin_ns) : 0;
   if (read_again) {
-    selected_.reset();
-    scene_.selected = scene_.hovered = {};
+    state_.selected.reset();
+    scene.selected = scene.hovered = {};
   }
   if (other) {
-    state_ = ChartState();
-    fits_step_ = true;
-    scroll_ranks_ = scroll_panel_ = 0;
+    state_.startOver();
+    state_.scroll_ranks = 0;
   }
-  if (fits_step_) state_.show(stepWindow(), all());
-  makeAccount();
+  if (state_.fits_step) state_.chart.show(state_.stepWindow(train_step), state_.all());
+  if (account_.update(watched(cursor()), session.version(), *axis_, scene))
+    describe(account().sentence);
   session.tracksRead() < 1 ? reading_.start() : reading_.stop();
-  overview_ = QPixmap();
+  canvas_.forgetOverview();
   afterMove();
   update();
   moved();
 }
 
-void TimelineView::makeAccount() {
-  const Cursor of = watched(cursor());
-  const auto model = clock();
-  const bool path = box_->path()->isChecked();
-  if (account_of_ == of && account_version_ == viewing_.session.version() &&
-      account_clock_ == model && account_path_ == path && account_model_ == ownDevices() &&
-      account_step_ == replay_.recorded())
-    return;
-  account_of_ = of;
-  account_version_ = viewing_.session.version();
-  account_clock_ = model;
-  account_path_ = path;
-  account_model_ = ownDevices();
-  account_ = accountOnAxis();
-  findChain();
-  account_step_ = replay_.recorded();
-  scene_.captions.clear();
-  if (account_.timed)
-    for (const RankAccount& rank : account_.ranks)
-      scene_.captions.push_back(rankCaption(rank, account_.model));
-  describe(account_.sentence);
-}
-
 /// The viewed instant stays in sight while it moves on by itself.
 void TimelineView::moved() {
-  if (scene_.empty()) return;
-  const double before = scene_.instant_ns;
-  scene_.instant_ns = onAxis(viewing_.navigator.instant());
-  const TimeWindow& window = state_.window();
+  if (state_.scene.empty()) return;
+  const double before = state_.scene.instant_ns;
+  const double now = axis_->onAxis(viewing_.navigator.instant(), state_.scene);
+  state_.scene.instant_ns = now;
+  const TimeWindow& window = state_.chart.window();
   const auto inside = [&](double ns) { return ns >= window.begin_ns && ns <= window.end_ns; };
-  if (inside(before) && !inside(scene_.instant_ns) && drag_ == Drag::kNone)
-    state_.reveal(scene_.instant_ns, all());
+  if (inside(before) && !inside(now) && !gestures_->isDragging())
+    state_.chart.reveal(now, state_.all());
   afterMove();
 }
 
-/// Only lanes and overview change with the window.
 void TimelineView::afterMove() {
-  scene_.window = state_.window();
-  scene_.marks = state_.marks();
-  scene_.range = state_.range();
-  scene_.range_words = scene_.range && scene_.tracks
-                           ? rangeWords(measureRange(*scene_.tracks, scene_.ranks, *scene_.range))
-                           : std::string();
-  if (scene_.model && !scene_.range_words.empty()) scene_.range_words += " · model";
+  state_.follow();
   const TimelinePage at = parts();
   const auto scaled = [&](const QRectF& part) {
     return QRectF(part.topLeft() * zoom_, part.size() * zoom_).toAlignedRect();
@@ -151,118 +115,94 @@ void TimelineView::afterMove() {
   update(QRegion(scaled(at.chart)) + scaled(at.overview));
 }
 
-void TimelineView::setWindow(const TimeWindow& window) {
-  fits_step_ = false;
-  state_.show(window, all());
-  afterMove();
+void TimelineView::arrange() {
+  canvas_.forgetOverview();
+  search_->place(parts().bar, zoom_);
+  axis_->place(parts(), zoom_);
 }
 
-void TimelineView::themeChanged() {
-  overview_ = QPixmap();
-  canvas_ = {};
-  resizeEvent(nullptr);
-}
-
-void TimelineView::resizeEvent(QResizeEvent*) {
-  overview_ = QPixmap();
-  const QRectF bar = parts().bar;
-  const double wide = std::clamp(bar.width() * 0.26, 150.0, 248.0);
-  const QRectF box(bar.right() - 20 - wide, bar.top() + 8, wide, 28);
-  search_->setGeometry(QRectF(box.topLeft() * zoom_, box.size() * zoom_).toAlignedRect());
-  const QRectF words(box.left() - 190, box.top(), 180, box.height());
-  found_->setGeometry(QRectF(words.topLeft() * zoom_, words.size() * zoom_).toAlignedRect());
-  found_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  placeControls();
-}
-
-void TimelineView::paintBar(QPainter& p, const QRectF& area) const {
-  p.setFont(partFont());
-  p.setPen(theme_->dim);
-  const double middle = area.top() + 22;
-  p.drawText(QRectF(area.left() + 20, middle - 10, 76, 20), Qt::AlignVCenter, "AXIS");
-  double x = own_axis_->geometry().right() / zoom_ + 12;
-  const auto chip = [&](const QString& words, const QColor& line, const QColor& ink, bool filled) {
-    p.setFont(textFont(12, filled ? QFont::DemiBold : QFont::Normal));
-    const QRectF box(x, middle - 12, p.fontMetrics().horizontalAdvance(words) + 22, 24);
-    if (box.right() > search_->x() / zoom_ - 8 && !filled) return false;
-    p.setPen(filled ? QPen(Qt::NoPen) : QPen(line, 1));
-    p.setBrush(filled ? QBrush(line) : QBrush(Qt::NoBrush));
-    p.drawRoundedRect(box, 12, 12);
-    p.setPen(ink);
-    p.drawText(box, Qt::AlignCenter, words);
-    x = box.right() + 10;
-    return true;
-  };
+std::vector<TimelineChip> TimelineView::chips() const {
   if (ownDevices()) {
-    chip("◆ model, not a measurement", theme_->wait, theme_->wait, false) ||
-        chip("◆ model", theme_->wait, theme_->wait, false);
-    if (replay_.replaying()) chip("replaying …", theme_->line, theme_->text, false);
-    return;
+    std::vector<TimelineChip> chips = {{"◆ model, not a measurement", "◆ model", true}};
+    if (axis_->isReplaying()) chips.push_back({"replaying …", {}, false});
+    return chips;
   }
+  std::vector<TimelineChip> chips;
   const double read = viewing_.session.tracksRead();
   if (read < 1)
-    chip(QString("reading events: %1 %").arg(std::lround(read * 100)), theme_->line, theme_->text,
-         false);
-  if (account_.shared_cores &&
-      !chip("◆ virtual ranks: waits are the scheduler’s", theme_->wait, theme_->wait, false))
-    chip("◆ virtual ranks", theme_->wait, theme_->wait, false);
-}
-
-/// All but lanes and overview. `dirty`: what has to be drawn of it; empty: all.
-void TimelineView::paintAround(QPainter& p, const QRectF& page, const QRegion& dirty) {
-  const TimelinePage at = parts();
-  const auto is_dirty = [&](const QRectF& part) {
-    return !part.isEmpty() && (dirty.isEmpty() || dirty.intersects(part.toAlignedRect()));
-  };
-  QRegion ground = QRegion(page.toAlignedRect()) - at.overview.toAlignedRect();
-  if (!scene_.empty()) ground -= at.chart.toAlignedRect().adjusted(1, 1, -1, -1);
-  for (const QRect& part : dirty.isEmpty() ? ground : ground& dirty)
-    p.fillRect(part, theme_->panel);
-  if (is_dirty(at.bar)) paintBar(p, at.bar);
-  if (is_dirty(at.legend)) {
-    if (scene_.model) paintModelLabel(p, at.legend, *theme_);
-    paintLegend(p, at.legend, *theme_);
-  }
-  if (is_dirty(at.sentence) && !(scene_.model && scene_.empty())) {
-    write(p, at.sentence.adjusted(20, 4, -20, -4), QString::fromStdString(account_.sentence),
-          textFont(13, QFont::Medium), theme_->text, Qt::AlignVCenter | Qt::TextWordWrap);
-  }
-  if (!at.panel.isEmpty() && is_dirty(at.controls))
-    p.fillRect(QRectF(at.panel.left(), at.controls.top(), 1, at.controls.height()), theme_->line);
-  if (!is_dirty(at.panel)) return;
-  p.setClipRect(at.panel);
-  p.fillRect(QRectF(at.panel.left(), at.panel.top(), 1, at.panel.height()), theme_->line);
-  panel_height_ = paintAccount(p, at.panel.translated(0, -scroll_panel_), account_,
-                               selected_ ? &*selected_ : nullptr, *theme_);
-}
-
-/// Its steps change only with the recording, and there may be thousands.
-void TimelineView::paintOverviewKept(QPainter& painter, const QRectF& area) {
-  const double density = devicePixelRatioF() * zoom_;
-  const QSize size = (area.size() * density).toSize().expandedTo({1, 1});
-  if (overview_.size() != size) {
-    overview_ = QPixmap(size);
-    overview_.setDevicePixelRatio(density);
-    overview_.fill(theme_->panel);
-    QPainter p(&overview_);
-    p.setRenderHint(QPainter::Antialiasing);
-    paintOverview(p, QRectF(QPointF(0, 0), area.size()), scene_, *theme_);
-  }
-  painter.drawPixmap(area.topLeft(), overview_);
-  paintOverviewWindow(painter, area, scene_, *theme_);
+    chips.push_back({QString("reading events: %1 %").arg(std::lround(read * 100)), {}, false});
+  if (account().shared_cores)
+    chips.push_back({"◆ virtual ranks: waits are the scheduler’s", "◆ virtual ranks", true});
+  return chips;
 }
 
 void TimelineView::paint(QPainter& painter, const QRectF& page, const QRegion& dirty) {
-  const TimelinePage at = parts();
-  const bool whole = dirty.isEmpty();
-  painter.save();
-  paintAround(painter, page, dirty);
-  painter.restore();
-  if (whole || dirty.intersects(at.overview.toAlignedRect()))
-    paintOverviewKept(painter, at.overview);
-  if (scene_.empty()) return paintNote(painter, at.chart, why_empty_, *theme_);
-  if (whole || dirty.intersects(at.chart.toAlignedRect()))
-    paintChart(painter, chart(), scene_, canvas_, *theme_);
+  canvas_.paint(painter, page, dirty,
+                {parts(), chart(), chips(), axis_->right() / zoom_ + 12, search_->x() / zoom_ - 8,
+                 devicePixelRatioF() * zoom_},
+                account(), state_, *theme_);
+}
+
+bool TimelineView::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && state_.chart.hasMarksOrRange() &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    event->accept();  // the window has a shortcut for Esc
+    return true;
+  }
+  if (event->type() == QEvent::ToolTip) {
+    showTip(*static_cast<QHelpEvent*>(event));
+    return true;
+  }
+  return handleMouse(event) || View::event(event);
+}
+
+bool TimelineView::handleMouse(QEvent* event) {
+  // Qt also sends events, of children, before the constructor has made the gestures.
+  if (!event->isSinglePointEvent() && event->type() != QEvent::Leave) return false;
+  gestures_->setPage(parts(), chart());
+  if (event->type() == QEvent::Leave) {
+    gestures_->leave();
+    return true;
+  }
+  const QPointF point = onPage(static_cast<QSinglePointEvent*>(event)->position());
+  switch (event->type()) {
+    case QEvent::Wheel:
+      gestures_->wheel(point, *static_cast<QWheelEvent*>(event));
+      return true;
+    case QEvent::MouseButtonPress:
+      return gestures_->press(point, *static_cast<QMouseEvent*>(event));
+    case QEvent::MouseMove:
+      gestures_->move(point);
+      return true;
+    case QEvent::MouseButtonRelease:
+      return gestures_->release(*static_cast<QMouseEvent*>(event));
+    case QEvent::MouseButtonDblClick:
+      gestures_->doubleClick();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void TimelineView::keyPressEvent(QKeyEvent* event) {
+  const bool plain = (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
+  if (!plain && event->key() != Qt::Key_Slash) return View::keyPressEvent(event);
+  if (event->key() == Qt::Key_O) return axis_->choose(!ownDevices());
+  if (event->key() == Qt::Key_C) return axis_->togglePath();
+  if (event->key() == Qt::Key_Slash && !state_.scene.empty()) {
+    search_->setFocus();
+    return search_->selectAll();
+  }
+  gestures_->setPage(parts(), chart());
+  if (!gestures_->key(event->key())) View::keyPressEvent(event);
+}
+
+void TimelineView::showTip(const QHelpEvent& event) {
+  const SpanPlace under = chartHit(onPage(event.pos()), chart(), state_.scene);
+  QString words;
+  if (under.exists())
+    words = QString::fromStdString(detailWords(axis_->detailsAt(under, state_.scene)));
+  QToolTip::showText(event.globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
 }
 
 View* makeTimelineView(Viewing& viewing, QWidget* parent) {
