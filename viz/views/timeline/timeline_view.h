@@ -67,7 +67,7 @@ class TimelineView : public View {
   TimelineCanvas canvas_;
   LiveThrottle throttle_;
   QTimer reading_;
-  int generation_ = -1, recording_ = -1;  // of the session when the chart was made
+  int generation_ = -1, recording_ = -1;  // of the data when the chart was made
 };
 
 }  // namespace ringscope::viz
