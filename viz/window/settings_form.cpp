@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "traces/format/core/error.h"
-#include "traces/format/schema/run_rules.h"
+#include "traces/plan/run_rules.h"
 #include "viz/kit/choice.h"
 #include "viz/scene/units.h"
 
