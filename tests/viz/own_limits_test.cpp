@@ -36,7 +36,7 @@ traces::Hardware link(double gigabytes, double latency_us) {
 
 std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
   const auto trace = test::traceOf(text);
-  return makeOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
+  return makeDrawnOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
 }
 
 TEST(OwnLimitsTest, TheAccountNamesTheDeviceAndTheFloors) {

@@ -74,7 +74,7 @@ void ClockReplay::replay() {
   if (!why_.empty()) return clock_.reset();
   if (traces::countEvents(recorded_->events) <= kAtOnceReplayed) {
     try {
-      clock_ = makeOwnClock(recorded_, train_step_, hardware_);
+      clock_ = makeDrawnOwnClock(recorded_, train_step_, hardware_);
     } catch (...) {
       fail(describeProblem(std::current_exception()).toStdString());
     }
@@ -83,8 +83,10 @@ void ClockReplay::replay() {
   if (!clock_) why_ = "The schedule of this step is being replayed.";
   background_.request(
       "replay",
-      [recorded = recorded_, step = train_step_, hardware = hardware_](
-          const std::stop_token& stop) { return makeOwnClock(recorded, step, hardware, stop); },
+      [recorded = recorded_, step = train_step_,
+       hardware = hardware_](const std::stop_token& stop) {
+        return makeDrawnOwnClock(recorded, step, hardware, stop);
+      },
       [this](const std::shared_ptr<const OwnClock>& clock) { take(clock); });
 }
 

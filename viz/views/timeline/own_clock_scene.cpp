@@ -30,9 +30,9 @@ void findEvents(const OwnClock& clock, const SpanPlace& at, Take take) {
 
 }  // namespace
 
-std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t train_step,
-                                             const traces::Hardware& hardware,
-                                             const std::stop_token& stop) {
+std::shared_ptr<const OwnClock> makeDrawnOwnClock(RecordedStep recorded, std::int32_t train_step,
+                                                  const traces::Hardware& hardware,
+                                                  const std::stop_token& stop) {
   auto clock = std::make_shared<OwnClock>(
       OwnClock{traces::makeOwnClock(std::move(recorded), train_step, hardware, stop), nullptr});
   TracksBuilder builder;

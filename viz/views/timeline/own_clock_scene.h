@@ -22,10 +22,11 @@ struct OwnClock : traces::OwnClock {
   std::shared_ptr<const Tracks> tracks;
 };
 
-/// Replays; throws what traces::replay() throws. `recorded` must be usable.
-std::shared_ptr<const OwnClock> makeOwnClock(RecordedStep recorded, std::int32_t train_step,
-                                             const traces::Hardware& hardware,
-                                             const std::stop_token& stop = {});
+/// Replays a step and makes the tracks that draw it. Throws what traces::replay() throws.
+/// `recorded` must be usable.
+std::shared_ptr<const OwnClock> makeDrawnOwnClock(RecordedStep recorded, std::int32_t train_step,
+                                                  const traces::Hardware& hardware,
+                                                  const std::stop_token& stop = {});
 
 /// The event at the model's times of a stretch of its tracks; nothing: it is none of them.
 std::optional<traces::Event> spanEvent(const OwnClock& clock, const SpanPlace& at);
