@@ -113,7 +113,7 @@ TEST(FindingsModelTest, AHangLeadsToTheTimeline) {
   traces::Finding hang;
   hang.rule = traces::kHang;
   diagnosis.entries.push_back({traces::kHang, {traces::Verdict::kFound, {hang}, "", true}});
-  const auto cards = cardsOf(diagnosis);
+  const auto cards = findingCards(diagnosis);
   ASSERT_EQ(cards.size(), 1u);
   EXPECT_EQ(cards[0].view, "timeline");
 }

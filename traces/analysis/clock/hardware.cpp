@@ -57,15 +57,15 @@ const std::array<Preset<DeviceRates>, 3> kDevices = {{
     {"h100",
      "H100 SXM (80 GB HBM3)",
      "NVIDIA, H100 Tensor Core GPU datasheet",
-     {"H100 SXM", 989, 1979, 67, 3350, kFloors}},
+     {"H100 SXM", 989, 67, 3350, kFloors}},
     {"h200",
      "H200 SXM (141 GB HBM3e)",
      "NVIDIA, H200 Tensor Core GPU datasheet",
-     {"H200 SXM", 989, 1979, 67, 4800, kFloors}},
+     {"H200 SXM", 989, 67, 4800, kFloors}},
     {"b200",
      "B200 of an HGX (1,000 W)",
      "NVIDIA, Blackwell architecture technical brief: HGX B200, per GPU",
-     {"B200", 2250, 4500, 80, 8000, kFloors}},
+     {"B200", 2250, 80, 8000, kFloors}},
 }};
 
 template <typename Presets>

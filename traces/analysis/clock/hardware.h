@@ -32,7 +32,6 @@ struct Floors {
 struct DeviceRates {
   std::string name = "custom";
   double bf16_teraflops = 0;
-  double fp8_teraflops = 0;
   double fp32_teraflops = 0;
   double memory_gigabytes_per_second = 0;
   Floors floors;

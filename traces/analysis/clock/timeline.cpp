@@ -79,10 +79,8 @@ void CommunicationSum::add(const WaitCost& cost) {
 }
 
 bool CommunicationFilter::accepts(const WaitCost& cost) const {
-  return (!rank || *rank == cost.rank) && (!train_step || *train_step == cost.place.train_step) &&
-         (!layer || *layer == cost.place.layer) &&
-         (!direction || *direction == cost.place.direction) &&
-         (!payload || *payload == cost.payload);
+  return (!rank || *rank == cost.rank) && (!layer || *layer == cost.place.layer) &&
+         (!direction || *direction == cost.place.direction);
 }
 
 double ModelTimeline::stepNs() const {

@@ -50,10 +50,8 @@ struct CommunicationSum {
 /// Selects the waits that agree with all fields that are set.
 struct CommunicationFilter {
   std::optional<WorldRank> rank;
-  std::optional<std::int32_t> train_step;
   std::optional<Layer> layer;
   std::optional<Direction> direction;
-  std::optional<Payload> payload;
   bool accepts(const WaitCost& cost) const;
 };
 
