@@ -172,7 +172,7 @@ struct StepMeant {
 void expectRank(const viz::RankAccount& shown, const RankMeant& meant) {
   std::int64_t sum = 0;
   for (std::size_t use = 0; use < viz::kTimeUses; ++use) {
-    EXPECT_EQ(shown.used_ns[use], meant.used[use]) << viz::title(static_cast<TimeUse>(use));
+    EXPECT_EQ(shown.used_ns[use], meant.used[use]) << traces::title(static_cast<TimeUse>(use));
     sum += shown.used_ns[use];
   }
   EXPECT_EQ(sum, shown.step_ns) << "uses add up to the step";

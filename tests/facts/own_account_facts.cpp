@@ -120,7 +120,7 @@ void expectRank(const viz::RankAccount& shown, const OwnStep& step, int rank, co
   const Uses uses = usesOf(step, static_cast<std::size_t>(rank));
   std::int64_t sum = 0, hops = 0;
   for (std::size_t use = 0; use < uses.size(); ++use) {
-    EXPECT_EQ(shown.used_ns[use], uses[use]) << viz::title(static_cast<TimeUse>(use));
+    EXPECT_EQ(shown.used_ns[use], uses[use]) << traces::title(static_cast<TimeUse>(use));
     sum += uses[use];
   }
   EXPECT_EQ(shown.step_ns, sum);
@@ -266,7 +266,7 @@ void expectCaveat(const std::string& says, const OwnStep& step) {
 void expectOwnAccount(const OwnStep& step, const std::vector<int>& ranks) {
   std::vector<traces::WorldRank> of;
   for (const int rank : ranks) of.push_back(traces::WorldRank::of(rank));
-  const viz::StepAccount account = viz::makeStepAccount(step.clock, of);
+  const viz::StepAccount account = traces::makeStepAccount(step.clock, of);
   Sums sums(step, ranks);
   EXPECT_TRUE(account.model);
   EXPECT_FALSE(account.shared_cores);

@@ -261,7 +261,7 @@ void expectOwnClock(const Case& c, const Look& look, std::mt19937& random) {
   const PlainReplay meant(recorded->program, hardware);
   ASSERT_TRUE(meant.ends()) << "what was run ends";
   const auto clock = viz::makeDrawnOwnClock(recorded, look.step, hardware);
-  SCOPED_TRACE(viz::describe(hardware) + (hardware.link.shared ? "" : " a link a pair") +
+  SCOPED_TRACE(traces::describe(hardware) + (hardware.link.shared ? "" : " a link a pair") +
                (hardware.link.full_duplex ? "" : " half duplex"));
   const OwnStep step{*c.trace, *clock, meant};
   OwnClockFacts(step, random).expect();

@@ -8,6 +8,7 @@
 #include "tests/viz/window_fixture.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/exchange/import/open_trace.h"
+#include "viz/views/inspector/inspector_view.h"
 #include "viz/views/pass/pass_painter.h"
 #include "viz/views/ring/ring_layout.h"
 #include "viz/window/mistakes_box.h"

@@ -119,8 +119,8 @@ void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, c
   constexpr int kSmallest = 9;
   c.p.setFont(textFont(size, weight));
   while (size > kSmallest && c.p.fontMetrics().horizontalAdvance(words) > where.width())
-    writeElided(c.p, where, words, textFont(--size, weight), color,
-                Qt::AlignVCenter | Qt::AlignLeft);
+    c.p.setFont(textFont(--size, weight));
+  writeElided(c.p, where, words, textFont(size, weight), color, Qt::AlignVCenter | Qt::AlignLeft);
 }
 
 /// What it attends; why it attends nothing is said by what it does.
