@@ -61,7 +61,7 @@ void expectHiddenShare(const viz::StepAccount& account) {
   const auto share = all.hiddenShare();
   EXPECT_EQ(share.has_value(), all.underWayNs() > 0);
   if (account.timed && all.underWayNs() > 0) {
-    EXPECT_TRUE(account.sentence.starts_with(viz::hiddenWords(all))) << account.sentence;
+    EXPECT_TRUE(account.sentence.starts_with(traces::hiddenWords(all))) << account.sentence;
     EXPECT_GE(*share, 0);
     EXPECT_LE(*share, 1);
   }

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "tests/viz/window_fixture.h"
+#include "viz/views/inspector/inspector_view.h"
 #include "viz/views/tensor/tensor_list.h"
 
 namespace ringscope::viz {
