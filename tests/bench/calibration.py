@@ -5,6 +5,9 @@
 
 The script trains and records small random models. Every second run calibrates `ringscope predict`, which
 then predicts the other runs with as many ranks. Ranks are threads, and each needs its own core.
+
+A prediction is compared with the recorded step time, which needs an idle machine, and with a replay of the
+recorded CPU times on the fitted link, which other programs disturb less.
 """
 
 import argparse
@@ -134,11 +137,28 @@ class Bench:
         steps = [float(line) for line in self.call("query", trace, select, "--csv").splitlines()[1:]]
         return statistics.median(steps[2:]) / 1e6
 
-    def predicted_ms(self, ranks, options, traces):
-        """Rank threads move a message while both of them wait for it."""
-        link = ["--bandwidth", 0] if ranks == 1 else []
-        answer = self.call("predict", *options, *link, "--no-overlap", "--json", "--calibrate", *traces)
-        return json.loads(answer)["asked"]["step_ns"] / 1e6
+    def predict(self, ranks, options, traces):
+        """Returns the predicted step time and the fitted link. Rank threads move messages while both wait."""
+        no_link = ["--bandwidth", 0] if ranks == 1 else []
+        answer = self.call("predict", *options, *no_link, "--no-overlap", "--json", "--calibrate", *traces)
+        answer = json.loads(answer)
+        link = answer["hardware"]["link"]
+        fitted = ["--bandwidth", link["gigabytes_per_second"], "--latency", link["latency_us"]]
+        return answer["asked"]["step_ns"] / 1e6, fitted
+
+    def replayed_ms(self, trace, link):
+        """Returns the median time of the same steps if each stage takes its recorded CPU time."""
+        times = []
+        for step in range(2, self.asked.steps):
+            answer = self.call("predict", trace, "--no-overlap", "--json", "--step", step, *link)
+            times.append(json.loads(answer)["step_ns"] / 1e6)
+        return statistics.median(times)
+
+
+def report(name, errors):
+    errors = sorted(map(abs, errors))
+    print(f"{name}: error {statistics.median(errors):.1%} in the median, "
+          f"{errors[len(errors) * 9 // 10]:.1%} in nine of ten, {errors[-1]:.1%} at most")
 
 
 def main():
@@ -153,16 +173,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(asked, pathlib.Path(folder))
         runs = [bench.record(number) for number in range(asked.runs)]
-        errors = []
+        of_steps, of_replays = [], []
         for trace, ranks, options in runs[1::2]:
-            recorded = bench.recorded_ms(trace)
-            predicted = bench.predicted_ms(ranks, options, [known for known, its, _ in runs[::2] if its == ranks])
-            errors.append(abs(predicted / recorded - 1))
-            print("%8.2f ms predicted %8.2f ms recorded %+6.1f %%  %s" % (
-                predicted, recorded, 100 * (predicted / recorded - 1), " ".join(map(str, options[2:]))))
-    errors.sort()
-    print(f"{len(errors)} runs: error {statistics.median(errors):.1%} in the median, "
-          f"{errors[len(errors) * 9 // 10]:.1%} in nine of ten, {errors[-1]:.1%} at most")
+            known = [other for other, its, _ in runs[::2] if its == ranks]
+            predicted, link = bench.predict(ranks, options, known)
+            of_steps.append(predicted / bench.recorded_ms(trace) - 1)
+            of_replays.append(predicted / bench.replayed_ms(trace, link) - 1)
+            print("%8.2f ms predicted, step %+6.1f %%, replay %+6.1f %%  %s" % (
+                predicted, 100 * of_steps[-1], 100 * of_replays[-1], " ".join(map(str, options[2:]))))
+    report("recorded step times", of_steps)
+    report("replays of recorded CPU times", of_replays)
 
 
 if __name__ == "__main__":
