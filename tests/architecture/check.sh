@@ -51,29 +51,8 @@ hits=$(find engine viz traces app tests -path traces/analysis/mistakes/catalogue
 hits=$(grep -rnE '\b(int|long|std::int(16|32|64)_t)&? (rank|source_rank|peer|layer|ring_step|stage|seat|tensor_id)\b[^_]' \
   viz --include='*.h')
 [ -z "$hits" ] || complain "a header has a bare integer for an id:"$'\n'"$hits"
-# Files of a view are known by their suffix: a scene is a value without Qt; a painter draws a scene and
-# reaches neither a trace nor the session nor a widget, by whatever header.
-reached_from() {  # reached_from FILE...: all headers that the files include, and what paints with them
-  local reached=$* more
-  while :; do
-    more=$(for file in $(grep -hoE '^#include "(traces|viz)/[^"]+"' $reached | cut -d'"' -f2) $reached; do
-             echo "$file"; [[ $file == viz/* && $file != viz/scene/* && $file != *_scene.h && -f ${file%.h}.cpp ]] && echo "${file%.h}.cpp"
-           done | sort -u)
-    [ "$more" = "$(printf '%s\n' $reached | sort -u)" ] && break
-    reached=$more
-  done
-  printf '%s\n' $reached
-}
-scenes=$(ls viz/scene/* viz/views/*/*_scene.*)
-painters=$(ls viz/views/*/*_painter.* viz/style/* viz/kit/page*)
-[ "$(echo "$scenes" | wc -l)" -gt 60 ] && [ "$(echo "$painters" | wc -l)" -gt 40 ] || complain "few scenes or painters are left; is the check blind?"
-hits=$(grep -lE '^#include <Q[A-Z]' $(reached_from $scenes | grep '^viz/'))
-[ -z "$hits" ] || complain "scenes reach Qt: $hits"
-drawing=$(reached_from $painters)
-hits=$(echo "$drawing" | grep -E '^(traces/(query|diff|storage|stream|recording)/|traces/analysis/doctor/(rule|diagnosis)|traces/format/trace/trace\.h|viz/(session|link|window|views/base)/|viz/views/.*_(view|model)\.)')
-[ -z "$hits" ] || complain "painters reach what computes or shows:"$'\n'"$hits"
-hits=$(grep -lE '^#include <Q[A-Za-z]*(Widget|View|Window|Dialog|Delegate)' $(echo "$drawing" | grep '^viz/'))
-[ -z "$hits" ] || complain "painters reach a widget: $hits"
+# Files of views keep to the role that their suffix names.
+hits=$(python3 tests/architecture/roles.py .) || complain "files of views leave their roles:"$'\n'"$hits"
 hits=$(grep -rlE '^[^/]*paintEvent' viz --include='*.cpp' | grep -vE '^viz/(views/base/view|kit/elided_label)\.cpp$')
 [ -z "$hits" ] || complain "only the base of views has a paintEvent; a view overrides paint(): $hits"
 for file in viz/views/*/*.cpp viz/views/*/*.h viz/window/*.cpp; do

@@ -8,8 +8,8 @@
 
 namespace ringscope::viz {
 
-/// What a bar above the stage begins with: a row with its title, to which buttons are added, and
-/// room below.
+/// The layout at the start of a bar above the stage: a row with the title, to which buttons are
+/// added, and room below.
 struct BarLayout {
   explicit BarLayout(QWidget* bar)
       : column(new QVBoxLayout(bar)), head(new QHBoxLayout), title(new ElidedLabel(bar)) {

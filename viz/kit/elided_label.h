@@ -5,9 +5,9 @@
 
 namespace ringscope::viz {
 
-/// Plain text, a line of its own for each of its lines, that asks for no more width than there is:
-/// a line without room ends in "…", and so does the last where there are more lines than may be
-/// shown. The tooltip has then all of it.
+/// Plain text that asks for no more width than there is. A line that is too long ends in "…", and
+/// so does the last line when there are more than may be shown. The tooltip then has the whole
+/// text.
 class ElidedLabel : public QLabel {
  public:
   explicit ElidedLabel(QWidget* parent = nullptr);

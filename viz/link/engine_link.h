@@ -26,7 +26,7 @@ class EngineLink : public QObject {
   void start(const QString& program, const QStringList& arguments);
   void pause();
   void resume();
-  /// Where the run should stop by itself.
+  /// Sets the place at which the run stops by itself.
   void setBreak(const traces::control::Break& request);
   /// Asks a paused run for a slice; the answer comes as tensorRead().
   void read(const LiveRead& asked);
@@ -38,7 +38,7 @@ class EngineLink : public QObject {
 
   State state() const { return state_; }
   bool active() const { return state_ != State::kIdle; }
-  /// What there is to say about the run, in one sentence.
+  /// Returns the state of the run in one sentence.
   const QString& sentence() const { return sentence_; }
 
  Q_SIGNALS:

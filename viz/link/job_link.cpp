@@ -21,7 +21,7 @@ struct Reading {
   QString problem;
 };
 
-/// Of a recording that grows: what is cut or missing is no damage yet.
+/// Reads a recording that grows. Cut or missing parts are no damage yet.
 Reading readRecording(const std::string& folder, bool diagnosed) {
   Reading reading;
   try {

@@ -15,8 +15,8 @@
 
 namespace ringscope::viz {
 
-/// A user's job that sends its recording while it runs. What has come is read again and again, off
-/// the window's thread, and never for more than a quarter of the time. GUI thread only.
+/// A user's job that sends its recording while it runs. A thread reads the
+/// recording again and again, for at most a quarter of the time. GUI thread only.
 class JobLink : public QObject {
   Q_OBJECT
  public:
@@ -26,7 +26,7 @@ class JobLink : public QObject {
   void listen(traces::ListenOptions options);
   bool listening() const { return listener_ != nullptr; }
   const traces::JobSeen& job() const { return job_; }
-  /// What was read last of the job's recording; null: nothing yet.
+  /// Returns the recording as it was read last; null before the first time.
   const std::shared_ptr<traces::Trace>& trace() const { return trace_; }
   const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
   /// Why the last reading failed; empty: it did not.
@@ -36,14 +36,14 @@ class JobLink : public QObject {
 
   /// "listening at … ", "2 ranks · training step 3 has ended": one sentence.
   QString sentence() const;
-  /// What starts a job that is followed here: "RINGSCOPE_LIVE=… ".
+  /// Returns the setting that makes a job send its recording here: "RINGSCOPE_LIVE=… ".
   QString invitation() const;
-  /// Who waits for whom, where that has lasted; else nothing.
+  /// Says which rank waits for which when the wait has lasted; else empty.
   QString waits() const { return waits_; }
 
   /// Holds the job at its next step border, or lets it go on.
   void pause();
-  /// Of a held job: on to the next step border.
+  /// Lets a held job go on to its next step border.
   void step();
 
  Q_SIGNALS:

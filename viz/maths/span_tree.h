@@ -45,7 +45,7 @@ class Blocks {
   std::size_t size_ = 0;
 };
 
-/// What consecutive spans of a lane are together.
+/// The sum of consecutive spans of a lane.
 struct SpanSum {
   std::int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
   std::int64_t bytes = 0;
@@ -78,8 +78,8 @@ struct SpanSum {
   }
 };
 
-/// The spans of one lane with the sums of sixteen, of 256, and so on: whatever is looked at,
-/// the work is that of the pixels that it takes, not that of the events in it.
+/// The spans of one lane with the sums of 16, of 256, and so on. A walk costs as much as the pixels
+/// that it fills, however many events lie there.
 class SpanTree {
  public:
   void add(const Span& span, std::int64_t bytes = 0) {
@@ -122,12 +122,12 @@ class SpanTree {
   std::int64_t bytes(std::size_t i) const { return i < bytes_.size() ? bytes_[i] : 0; }
   /// The shades of its spans, a bit each.
   std::uint32_t shades() const { return shades_; }
-  /// Of all; null: it is empty.
+  /// Returns the sum of all spans; null when there are none.
   const SpanSum* total() const { return levels_.empty() ? nullptr : &levels_.back().front(); }
 
-  /// Goes through what touches [begin_ns, end_ns], in the order of begins: sums that are no longer
-  /// than `most_ns` as a whole, and of the rest single spans. `on_sum` gets also how many spans a
-  /// sum has, `on_span` the index of a span.
+  /// Visits all spans that touch [begin_ns, end_ns], in the order of their begins. Sums that are no
+  /// longer than `most_ns` are visited as a whole, and other spans one by one. `on_sum` gets a sum
+  /// and the number of its spans, `on_span` the index of a span.
   template <typename OnSum, typename OnSpan>
   void visit(double begin_ns, double end_ns, double most_ns, OnSum on_sum, OnSpan on_span) const {
     const auto joins = [most_ns](const SpanSum& sum) {

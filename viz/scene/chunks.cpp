@@ -22,7 +22,7 @@ bool isStrided(const ShardRun& run) {
   return run.stride > 1 && run.count > 1;
 }
 
-/// What lies between two neighbours of `borders` and in some run, ascending.
+/// Returns the stretches between neighbouring borders that lie in a run, ascending.
 std::vector<ShardRun> cutAt(const std::set<std::int64_t>& borders, std::vector<ShardRun> runs) {
   std::ranges::sort(runs, {}, &ShardRun::begin);
   std::vector<ShardRun> chunks;
@@ -81,8 +81,8 @@ int GroupPass::ringSteps() const {
   return steps;
 }
 
-/// The runs that a rank owns: with joined shards its schedule's rows are those of all who share
-/// heads, and what it owns is the shard that was cut for it.
+/// Returns the runs that a rank owns. With joined shards, the rows of its schedule belong to all
+/// ranks that share heads; the rank owns the shard that was cut for it.
 std::vector<ShardRun> GroupPass::ownRuns(WorldRank rank) const {
   const ScheduleRecord* of_rank = schedule(rank);
   if (!of_rank) return {};

@@ -30,9 +30,9 @@ struct LocalRun {
   friend bool operator==(const LocalRun&, const LocalRun&) = default;
 };
 
-/// What is recorded of the attention of a group's ranks in one pass: their schedules, and the
-/// sequence cut into chunks at every border of somebody's rows. Where the rows are strided, as
-/// with striped shards, the rows of each rank are one chunk. Holds pointers into the trace.
+/// The recorded attention of a group's ranks in one pass: their schedules, and the sequence cut
+/// into chunks at every border of a rank's rows. With striped shards, the rows of each rank are one
+/// chunk. Holds pointers into the trace.
 class GroupPass {
  public:
   /// `pass`: any place of it.
@@ -41,7 +41,7 @@ class GroupPass {
   const std::vector<WorldRank>& ranks() const { return ranks_; }
   /// None: the rank is not of this group.
   GroupRank rankSeat(WorldRank rank) const;
-  /// Of the rank, or null where it was not recorded.
+  /// Returns the schedule of a rank; null when it is not recorded.
   const traces::ScheduleRecord* schedule(WorldRank rank) const;
   /// Every rank's schedule is recorded.
   bool recorded() const;

@@ -37,8 +37,8 @@ struct ComparedMap {
   std::shared_ptr<const traces::DifferenceMap> map;  ///< null with a note alone
 
   bool empty() const { return !map || map->rows.empty(); }
-  /// Where on the scale of colours a difference is: 0 is equal, above 0 to 1 it differs; infinite
-  /// where one alone is finite; nothing where it was not compared.
+  /// Returns the place of a difference on the scale of colours: 0 when equal, above 0 up to 1 when
+  /// different, infinite when only one value is finite, and nullopt when it was not compared.
   std::optional<double> level(const traces::RowDifference& row) const;
   friend bool operator==(const ComparedMap&, const ComparedMap&) = default;
 };
@@ -49,8 +49,8 @@ ComparedMap makeComparedMap(const MapSubject& subject,
                             std::shared_ptr<const traces::DifferenceMap> map,
                             const std::string& problem, const traces::RunComparison& comparison);
 
-/// "head 2, token 17 differs by 0.31 of its size; most at number 5: 0.12 in A (rank 1), 0.43 in B
-/// (rank 0)". `of`: how many rows of the picture it is the worst of.
+/// Describes a row: "head 2, token 17 differs by 0.31 of its size; most at number 5: 0.12 in A
+/// (rank 1), 0.43 in B (rank 0)". The row is the worst of `of` rows that share its pixel.
 std::string describeRow(const ComparedMap& map, std::size_t row, std::int64_t of = 1);
 
 /// The next row that differs, in the order in which they are read, or the one before; from nowhere

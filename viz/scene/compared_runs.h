@@ -37,8 +37,8 @@ struct ComparedRuns {
 ComparedRuns compareFiles(const std::string& run, const std::string& other,
                           const std::string& floor, const traces::GoOn& go_on);
 
-/// Where two recordings differ in a tensor, read from their files. Throws inputError that says what
-/// cannot be read.
+/// Returns the differences of two recordings in a tensor, read from their files. Throws inputError
+/// that says what cannot be read.
 traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,
                                  const MapSubject& subject);
 

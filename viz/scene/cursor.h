@@ -11,7 +11,8 @@ namespace ringscope::viz {
 /// at different ring steps.
 enum class Axis { kRingStep, kTime };
 
-/// Where a recording is looked at. What is shown is a function of this value and of the data.
+/// The place at which the user looks at a recording. A scene is a function of the cursor and the
+/// data.
 struct Cursor {
   int group = 0;                      ///< whose ranks are viewed: an index into listGroups(trace)
   Place place;                        ///< one of the trace's moments; anything while it has none

@@ -4,8 +4,8 @@
 #include "traces/format/schema/event.h"
 #include "traces/format/schema/records.h"
 
-// What scenes are made from, by name alone: whoever includes the header of a scene in order to draw
-// it cannot read a trace.
+// The sources of scenes, declared only: a painter that includes the header of a scene cannot read a
+// trace.
 namespace ringscope::traces {
 class Trace;
 class WorstDiffs;

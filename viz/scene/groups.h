@@ -25,7 +25,7 @@ std::vector<WorldRank> groupRanks(const traces::Trace& trace, int group);
 /// The number of the group that a rank is in; `otherwise` where it is in none.
 int groupWith(const traces::Trace& trace, WorldRank rank, int otherwise);
 
-/// Of some group that was recorded every rank has events: while a run begins there is none yet.
+/// Reports whether a group has events of every rank. While a run begins, no group has them.
 bool hasWholeGroup(const traces::Trace& trace);
 
 }  // namespace ringscope::viz

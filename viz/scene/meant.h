@@ -13,7 +13,7 @@
 
 namespace ringscope::viz {
 
-/// What a group of ranks was meant to do at a training step, by the recorded intent.
+/// The recorded intent of a group of ranks at a training step.
 class Meant {
  public:
   Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks);

@@ -19,8 +19,8 @@ struct ModelShape {
   static ModelShape load(const std::string& folder);
 };
 
-/// Bytes that one rank will hold at its peak: weights, gradients and two optimizer moments, the
-/// same on every rank of a cp group, and what the layers keep for backward, which shrinks as L / P.
+/// The bytes that one rank will hold at its peak. Weights, gradients and two optimizer moments are
+/// the same on every rank of a cp group. The memory that layers keep for backward shrinks as L / P.
 struct MemoryEstimate {
   std::int64_t replicated_bytes = 0, sharded_bytes = 0;
   std::int64_t total() const { return replicated_bytes + sharded_bytes; }

@@ -20,7 +20,8 @@ struct MemorySeries {
   TimeFolds pauses;
   std::int64_t peak_bytes = 0;  ///< see traces::peakMemory()
 
-  /// Where an instant lies, 0 to 1, in a recording that ends at `end_ns`; and the other way round.
+  /// Returns the place of an instant, 0 to 1, in a recording that ends at `end_ns`; and the
+  /// reverse.
   double fraction(std::int64_t instant_ns, std::int64_t end_ns) const {
     return static_cast<double>(pauses.folded(instant_ns)) /
            static_cast<double>(std::max<std::int64_t>(1, pauses.folded(end_ns)));

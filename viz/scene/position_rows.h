@@ -21,7 +21,7 @@ struct PositionRun {
   friend bool operator==(const PositionRun&, const PositionRun&) = default;
 };
 
-/// Those of some tokens in global order, whoever had them.
+/// The position ids of consecutive tokens, in global order, that one rank held.
 struct HeldRun {
   std::int64_t token = 0;  ///< the first
   WorldRank rank;
@@ -38,7 +38,7 @@ struct PositionRow {
   friend bool operator==(const PositionRow&, const PositionRow&) = default;
 };
 
-/// Those of all ranks of a group, and how many of them are not what they should be.
+/// The position ids of all ranks of a group, and the number of wrong ones.
 struct PositionStrip {
   std::vector<PositionRow> rows;
   std::int64_t wrong = 0, all = 0;
@@ -53,7 +53,7 @@ struct PositionStrip {
   friend bool operator==(const PositionStrip&, const PositionStrip&) = default;
 };
 
-/// Of the cursor's training step and group.
+/// Returns the strip of the cursor's training step and group.
 PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor);
 
 }  // namespace ringscope::viz

@@ -18,7 +18,7 @@ using traces::Trace;
 
 namespace {
 
-/// What every part of a scene is made from.
+/// The sources of every part of a scene.
 struct Source {
   const Trace& trace;
   const GroupPass& pass;
@@ -56,7 +56,7 @@ MovingPacket packetOf(const Event& send, const StageWindow& window) {
   return packet;
 }
 
-/// What an event of the viewed ring step says of its rank.
+/// Adds an event of the viewed ring step to its rank.
 void takeEvent(RankScene& scene, std::vector<MovingPacket>& packets, const Event& event) {
   if (event.kind == EventKind::kAttend) {
     if (std::ranges::find(scene.sources, event.source_rank) == scene.sources.end())
@@ -86,8 +86,8 @@ std::int64_t countRows(std::vector<std::pair<std::int64_t, std::int64_t>> runs) 
   return rows;
 }
 
-/// Whose block a rank holds: of its one stage, and where none is recorded of what it attends or
-/// sends on.
+/// Returns the owner of the block that a rank holds: in its one stage, or else in what it attends
+/// or sends on.
 WorldRank heldSource(const Source& source, const RankScene& scene) {
   const auto stages = source.trace.stagesAt(scene.place, scene.rank);
   if (stages.size() == 1) return stages.front()->source_rank;
@@ -98,7 +98,7 @@ WorldRank heldSource(const Source& source, const RankScene& scene) {
   return WorldRank::none();
 }
 
-/// What its card says that the rank attends, and where it attends nothing, why.
+/// Says what the rank attends, or why it attends nothing.
 void sayAttending(const Source& source, RankScene& scene) {
   const auto stages = source.trace.stagesAt(scene.place, scene.rank);
   scene.attending = describeCells(scene.cells);

@@ -40,7 +40,7 @@ struct Waiting {
   friend bool operator==(const Waiting&, const Waiting&) = default;
 };
 
-/// What one rank does in a ring step.
+/// The work of one rank in a ring step.
 struct RankScene {
   WorldRank rank = WorldRank::of(0);
   Place place;              ///< the same for all on the logical axis; may differ on the time axis
@@ -78,21 +78,21 @@ struct RingScene {
   std::string sentence;  ///< what happens, with real numbers
   std::string note;      ///< why there are no ranks; empty when there are
 
-  /// Where a rank sits; none: it is not of this group.
+  /// Returns the seat of a rank in the ring; none when it is not in the group.
   GroupRank rankSeat(WorldRank rank) const;
   const RankScene& selectedRank() const;
   /// "2 rings: ranks 0, 2 · ranks 1, 3"; empty where there is one.
   std::string ringsText() const;
 };
 
-/// On screen a ring step takes this long, and a hop at least that part of it: an eye needs half a
-/// second to follow a block from card to card, and loses it in less.
+/// The time of a ring step on the screen, and the least share of it that a hop takes. An eye needs
+/// half a second to follow a block from card to card.
 inline constexpr double kStepSeconds = 1.2;
 inline constexpr double kShortestHop = 0.5 / kStepSeconds;
 
-/// What the ranks of the cursor's group do at its moment; without ranks while nothing is recorded.
-/// On the time axis every rank stands where it was at the instant that the selected one's phase
-/// means. `live`: the trace still grows.
+/// Returns the work of the ranks of the cursor's group at its moment; without ranks while nothing
+/// is recorded. On the time axis, every rank is shown at the instant of the selected rank's phase.
+/// `live` means that the trace still grows.
 RingScene makeRingScene(const traces::Trace& trace, const Cursor& cursor, bool live = false);
 
 /// The instant on the run's clock that the selected rank's phase means.

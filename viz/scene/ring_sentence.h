@@ -7,8 +7,8 @@
 
 namespace ringscope::viz {
 
-/// What a rank does in its ring step, with real numbers: which queries it attends to which keys,
-/// or why to none, by the recorded schedule.
+/// Says with numbers what a rank does in its ring step: which queries attend to which keys, or why
+/// none do, by the recorded schedule.
 std::string ringSentence(const traces::Trace& trace, const GroupPass& pass, const RankScene& rank);
 
 }  // namespace ringscope::viz

@@ -13,7 +13,7 @@ namespace {
 
 using traces::describeCount;
 
-/// Those of which something is recorded: a rank's own file has one of many.
+/// Counts the ranks with recorded events. A file of one rank has one of many.
 int recordedRanks(const traces::Trace& trace) {
   int ranks = 0;
   for (int rank = 0; rank < trace.worldSize(); ++rank)

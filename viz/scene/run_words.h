@@ -12,15 +12,15 @@ namespace ringscope::viz {
 /// carried out. `live`: the trace still grows. Empty where nothing says what run it is.
 std::string runHeadline(const traces::Trace& trace, bool live);
 
-/// What the status line is made from beside the trace.
+/// The sources of the status line beside the trace.
 struct StatusSources {
   const traces::WorstDiffs& worst;
   const std::optional<traces::Diagnosis>& diagnosis;
   std::optional<std::string> live;  ///< what a run that goes on says; nothing: it is a recording
 };
 
-/// "recorded · 4 ranks on 2 cores (virtual: overlap is the scheduler’s) · 1,204 events · 0 dropped
-/// · worst 0.9× limit (layer 2, dk) · 1 finding": what is there of the run, and what came of it.
+/// Describes the run and its results: "recorded · 4 ranks on 2 cores (virtual: overlap is the
+/// scheduler’s) · 1,204 events · 0 dropped · worst 0.9× limit (layer 2, dk) · 1 finding".
 std::string runStatus(const traces::Trace& trace, const StatusSources& sources);
 
 }  // namespace ringscope::viz

@@ -37,9 +37,8 @@ struct StepTrack {
   TimeWindow window() const { return {static_cast<double>(begin_ns), static_cast<double>(end_ns)}; }
 };
 
-/// What happened when, on one axis of time, of every rank of a recording. Immutable once made, so
-/// that it may be made on any thread. Times of its spans are on the axis; folds lead back to the
-/// run's clock.
+/// The spans of every rank of a recording on one axis of time. Immutable once made, so that any
+/// thread may make it. The times of spans are on the axis; folds lead back to the clock of the run.
 struct Tracks {
   std::vector<RankTracks> ranks;  ///< by rank
   std::vector<StepTrack> steps;   ///< ascending
@@ -66,8 +65,8 @@ struct Stretch {
 using TrackAxis = std::function<Stretch(const traces::Event&)>;
 Stretch recordedTime(const traces::Event& event);
 
-/// Takes events in and makes tracks of them. What was recorded twice or lies backwards in time is
-/// taken as it is; an event without length is a point.
+/// Makes tracks of events. Events that were recorded twice or lie backwards in time are taken as
+/// they are. An event without length is a point.
 class TracksBuilder {
  public:
   explicit TracksBuilder(TrackAxis axis = recordedTime) : axis_(std::move(axis)) {}
@@ -87,7 +86,7 @@ class TracksBuilder {
   StepTrack* last_ = nullptr;  // of the event before
 };
 
-/// Of all events, or of those of some training steps; decodes what it needs.
+/// Makes tracks of all events, or of the events of some training steps.
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace);
 std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_t first_step,
                                          std::int32_t last_step);

@@ -39,7 +39,7 @@ inline traces::WhyEmpty whyAllEmpty(const std::vector<const traces::StageRecord*
   return why;
 }
 
-/// What is said where no schedule is recorded: a clause.
+/// The clause for a recording without a schedule.
 inline std::string noSchedule(const traces::Trace& trace) {
   return "which rows and keys a stage attends is not recorded; " + traces::scheduleAdvice(trace);
 }

@@ -41,7 +41,7 @@ class Comparison : public QObject {
   State state() const { return state_; }
   const QString& other() const { return other_; }
   const QString& floor() const { return floor_; }
-  /// What is on show is a what-if, and the other recording what it began from.
+  /// Reports whether a what-if is on show, and the other recording is the run that it began from.
   bool before() const { return before_; }
   const QString& problem() const { return problem_; }
   /// How much of it is done, 0 to 1.
@@ -49,11 +49,11 @@ class Comparison : public QObject {
   /// Null unless it is done.
   const std::shared_ptr<const ComparedRuns>& runs() const { return runs_; }
 
-  /// Asks where both differ in a tensor, which is made off the window's thread; mapChanged() tells.
-  /// Of a tensor without rows by token there is an empty one at once. Does nothing for what was
-  /// asked for last. Only while runs() is there.
+  /// Requests the differences of both in a tensor from a thread, which ends with mapChanged(). A
+  /// tensor without rows by token has an empty map at once. A repeated request does nothing. Needs
+  /// runs().
   void askMap(const MapSubject& subject);
-  /// Of what was asked for last; null: it is being made, or mapProblem() says why there is none.
+  /// Returns the map that was requested last; null while it is made, or when mapProblem() says why.
   const std::shared_ptr<const traces::DifferenceMap>& map() const { return map_; }
   const QString& mapProblem() const { return map_problem_; }
   bool makesMap() const { return map_of_ && !map_ && map_problem_.isEmpty(); }

@@ -21,8 +21,8 @@ struct DataStamp {
 template <typename Key, typename Value>
 class Kept {
  public:
-  /// Returns the value that `make()` made from this data for this key; calls it when there is none.
-  /// `is_final` tells whether more of the same trace cannot change a value; null: it always can.
+  /// Returns the value for this key and this data; calls `make()` when there is none. `is_final`
+  /// tells whether more of the same trace cannot change a value. Without it, more data always can.
   template <typename Make>
   const std::shared_ptr<const Value>& get(const DataStamp& data, const Key& key, const Make& make,
                                           bool (*is_final)(const Value&) = nullptr) {

@@ -9,15 +9,15 @@
 
 namespace ringscope::viz {
 
-/// What a paused live run holds, and what was read of it. Asks by signals; whoever is connected to
-/// the run answers.
+/// The tensors of a paused live run, and the values that were read. Requests are signals, which the
+/// connection to the run answers.
 class LiveReads : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
 
-  /// True while the live run stands still and its tensors can be read. What was read before is
-  /// forgotten whenever that changes.
+  /// Reports whether the live run is paused, so that its tensors can be read. A change forgets the
+  /// values that were read before.
   bool possible() const { return possible_; }
   void setPossible(bool possible) {
     if (possible_ == possible) return;
@@ -27,7 +27,7 @@ class LiveReads : public QObject {
     Q_EMIT changed();
   }
 
-  /// What the run holds; empty until ask() has been answered.
+  /// Returns the tensors of the run; empty until ask() has been answered.
   const std::vector<LiveTensor>& tensors() const { return tensors_; }
   void ask() { Q_EMIT tensorsRequested(); }
   void setTensors(std::vector<LiveTensor> tensors) {

@@ -22,7 +22,7 @@ class Navigator : public QObject {
   WorldRank rank() const { return cursor_.rank; }
   QString tensor() const { return QString::fromStdString(cursor_.tensor); }
   Axis axis() const { return cursor_.axis; }
-  /// Where the place stands among trace().moments().
+  /// Returns the index of the place in trace().moments().
   int moment() const;
   /// The instant on the run's clock that is viewed.
   std::int64_t instant() const;
@@ -37,7 +37,7 @@ class Navigator : public QObject {
   void setGroup(int group);
   void setAxis(Axis axis);
 
-  /// What follows is what a user asks for: it takes the cursor from whoever moves it by itself.
+  /// The requests of a user follow. They take the cursor from the player.
   void goTo(const Cursor& cursor);
   /// To the ring step that the selected rank was in at this time, and as far into it.
   void goToInstant(std::int64_t ns);
@@ -58,7 +58,7 @@ class Navigator : public QObject {
   /// Something leads the cursor away from here; the window can come back.
   void leaving(const Place& from);
   void viewRequested(const QString& name);
-  /// What has been found there.
+  /// Says what has been found at the place.
   void told(const QString& sentence);
 
  private:

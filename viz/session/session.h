@@ -55,11 +55,11 @@ class Session : public QObject {
   std::shared_ptr<const RingScene> ring(const Cursor& cursor) const;
   std::shared_ptr<const PositionStrip> positions(const Cursor& cursor) const;
 
-  /// What happened when, for a training step as good as it is known.
+  /// Returns the tracks that show a training step, as far as they are read.
   std::shared_ptr<const Tracks> tracks(std::int32_t train_step) const {
     return tracks_.tracks(*trace_, live_, data(), train_step);
   }
-  /// Of a recording with many events, reads all of them off this thread.
+  /// Reads all events of a large recording on a thread.
   void readTracks(const QString& path) { tracks_.open(*trace_, path); }
   /// How much of that is done, 0 to 1.
   double tracksRead() const { return tracks_.progress(); }
@@ -71,7 +71,7 @@ class Session : public QObject {
   /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
   /// that cannot be read gives one without answers, which says why.
   void diagnose(const QString& path);
-  /// Of the file that is on show, whole; empty: there is none yet.
+  /// Returns the complete file on show; empty while there is none.
   const QString& path() const { return path_; }
   const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
   void setDiagnosis(traces::Diagnosis diagnosis);

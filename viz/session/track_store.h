@@ -13,9 +13,9 @@
 
 namespace ringscope::viz {
 
-/// The tracks of what a session shows. A recording of many events is read again from its file off
-/// the window's thread, chunk by chunk and without keeping them; until that is done, and while a
-/// run goes on, there are those of the training steps round the one that is asked for.
+/// The tracks of the recording on show. A thread reads a recording with many events again from its
+/// file, chunk by chunk, without keeping the chunks. Until it is done, and while a run goes on,
+/// there are the tracks of the training steps near the requested one.
 class TrackStore : public QObject {
   Q_OBJECT
  public:
@@ -28,7 +28,7 @@ class TrackStore : public QObject {
   /// Forgets what there was, and reads the file when it has too many events to be read at once.
   void open(const traces::Trace& trace, const QString& path);
   void clear();
-  /// Those of a file with many events, once it has been read; else null.
+  /// Returns the tracks of a file with many events after it has been read; else null.
   std::shared_ptr<const Tracks> ofFile() const { return from_file_ ? whole_ : nullptr; }
   /// There are so few events that all are read at once.
   static bool hasFewEvents(const traces::Trace& trace);

@@ -7,8 +7,8 @@
 
 namespace ringscope::viz {
 
-/// What every view is given: the data, where it is looked at, and the clock. A change of the data
-/// reaches the cursor before it reaches any view.
+/// The data, the cursor and the player that every view is given. A change of the data reaches the
+/// cursor before it reaches any view.
 struct Viewing {
   Session session;
   LiveReads live;

@@ -7,7 +7,7 @@
 
 namespace ringscope::viz {
 
-/// What cannot be used now. Apart from the text also where high contrast has no faint.
+/// Returns the colour of disabled controls. It differs from the text also in high contrast.
 QColor disabledColor(const Theme& theme);
 
 /// The theme for what its style sheet does not name: file dialogs, menus, tips.

@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What the controls of the window work with.
+/// The parts of the window that its controls work with.
 struct WindowParts {
   Viewing &viewing, &before;
   ShownRun& shown;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kWish = "wish";
 
-/// "any" and the numbers below `count`. What was chosen is chosen again wherever there is one, also
-/// after there was none for a while; never another number in its place.
+/// Lists "any" and the numbers below `count`. A number that was chosen is chosen again as soon as
+/// the list has it, and never another one in its place.
 void fill(QComboBox* box, int count) {
   if (box->count() == count + 1) return;
   const QSignalBlocker quiet(box);

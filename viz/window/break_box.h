@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// Where a live run should stop by itself.
+/// The choice of the place at which a live run stops by itself.
 class BreakBox : public QWidget {
   Q_OBJECT
  public:

@@ -17,13 +17,13 @@ class ExportButton : public QToolButton {
   Q_OBJECT
  public:
   explicit ExportButton(QWidget* parent = nullptr);
-  /// What is exported from now on; empty: nothing could be.
+  /// Sets the recording to export; empty when there is none.
   void setRecording(const QString& path);
   /// Opens the menu, or stops what is under way.
   void press();
 
  Q_SIGNALS:
-  /// What became of it, or how far it is.
+  /// Reports the result or the progress of an export.
   void said(const QString& sentence);
   void failed(const QString& problem);
 

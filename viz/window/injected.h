@@ -10,14 +10,14 @@
 
 namespace ringscope::viz {
 
-/// What the sealed documents of a recording say was injected, for Reveal and for runs of the same.
+/// The injected mistakes by the sealed documents of a recording, for Reveal and for repeated runs.
 class Injected {
  public:
   /// Documents that say nothing of mistakes are passed over. Throws inputError on a document that
   /// is not JSON.
   explicit Injected(const std::vector<std::string>& documents);
 
-  /// What the run began with, as it was asked for.
+  /// The mistakes that the run began with, as they were requested.
   QStringList fromStart() const;
   /// A mistake was added, or taken away, while it ran: no new run makes that again.
   bool changed() const { return !changes_.empty(); }

@@ -6,7 +6,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// Of who waits for whom: the stage has to keep its room. The tooltip has all.
+/// The most lines about waiting ranks: the stage must keep its room. The tooltip has all lines.
 constexpr int kMostLines = 3;
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What the followed job does, held or let go on; and who waits for whom when it hangs.
+/// The bar of a job: its state, buttons that hold it or let it go on, and the waiting ranks.
 class JobBar : public QWidget {
   Q_OBJECT
  public:

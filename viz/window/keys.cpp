@@ -20,7 +20,7 @@ void moveBy(Viewing& viewing, int direction, Qt::KeyboardModifiers modifiers) {
   viewing.navigator.move(direction * (modifiers & Qt::ShiftModifier ? pass : 1));
 }
 
-/// Of the group that is viewed; nothing where it has no such seat.
+/// Returns a rank of the viewed group; none when the group has no such seat.
 void selectSeat(Viewing& viewing, std::size_t seat) {
   const auto ranks = groupRanks(viewing.session.trace(), viewing.navigator.cursor().group);
   if (seat < ranks.size()) viewing.navigator.selectRank(ranks[seat]);
@@ -105,7 +105,7 @@ constexpr std::pair<Qt::Key, Action> kActions[] = {
     {Qt::Key_Equal, playFaster}, {Qt::Key_Minus, playSlower},
 };
 
-/// What the key does; null when it does nothing.
+/// Returns the action of a key; null when it has none.
 Action actionFor(const QKeyEvent& event) {
   const int key = event.key();
   const auto with = event.modifiers() & ~Qt::KeypadModifier;

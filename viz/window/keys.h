@@ -7,9 +7,9 @@
 
 namespace ringscope::viz {
 
-/// What the keys of the main window do to the cursor and the clock; false when a key means nothing
-/// here. Space plays and holds. ←/→ ring step, Shift a whole pass, Ctrl training step. Home, End. 1
-/// to 8 select a rank. F follows the live head, T changes the axis, + and − the speed.
+/// Applies a key of the main window to the cursor and the player. Returns false for other keys.
+/// Space plays and holds. ←/→ ring step, Shift a whole pass, Ctrl training step. Home, End. 1 to 8
+/// select a rank. F follows the live head, T changes the axis, + and − the speed.
 bool applyKey(Viewing& viewing, const QKeyEvent& event);
 
 /// Reports whether applyKey() knows the key.

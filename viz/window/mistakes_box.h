@@ -18,7 +18,7 @@ class MistakesBox : public QWidget {
   explicit MistakesBox(QWidget* parent = nullptr);
 
   QStringList chosen() const;
-  /// What the opened recording had injected and the next run is to make too.
+  /// Returns the injected mistakes of the opened recording that the next run must repeat.
   QStringList sealed() const;
   void setChosen(const QStringList& mistakes);
   /// Greys the mistakes that would change nothing of the next run, with the reason. A ticked one

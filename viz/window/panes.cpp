@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kLeftWidth = 250, kRightWidth = 320, kMostWidth = 640;
 constexpr int kLeastStage = 330, kLeastTimeline = 70;
-/// Of what the controls leave, the stage has four parts and the timeline one; as much as a third
-/// where its lanes need that.
+/// Splits the height that the controls leave: four parts for the stage and one for the timeline, or
+/// up to a third when its lanes need that.
 constexpr int kTimelineShare = 5, kMostTimelineShare = 3;
 
 }  // namespace

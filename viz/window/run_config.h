@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What a live run is asked to do, and where it is recorded; as the options of `ringscope train`.
+/// The settings of a live run and the file of its recording, as the options of `ringscope train`.
 struct RunConfig : traces::RunSpec {
   RunConfig() { balance = traces::defaultCausalBalance(); }
 
@@ -40,7 +40,7 @@ QString refusal(const RunConfig& config, std::int64_t query_heads);
 /// which setting would help; empty when nothing is known against it.
 QString reasonAgainst(const QString& mistake, RunConfig config);
 
-/// What the second changes of the first: "balance: head_tail → none"; empty when nothing.
+/// Says which settings the second changes: "balance: head_tail → none". May be empty.
 QString changes(const RunConfig& before, const RunConfig& after);
 
 }  // namespace ringscope::viz

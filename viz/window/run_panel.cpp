@@ -111,7 +111,7 @@ void RunPanel::setConfig(const RunConfig& config) {
   mistakes_->setChosen(config.mistakes);
 }
 
-/// Of the first pass; 0 while nothing is recorded.
+/// Returns the number of ring steps of the first pass; 0 while nothing is recorded.
 int RunPanel::ringSteps() const {
   const auto& moments = session_.trace().moments();
   if (moments.empty()) return 0;
@@ -128,7 +128,7 @@ void RunPanel::showRecorded() {
     break_->setRanges(static_cast<int>(run->model.layers), std::max(1, steps));
   recorded_.reset();
   recorded_refusal_.clear();
-  // Of a job that was recorded elsewhere there is nothing to start: the form keeps its own.
+  // A job that was recorded elsewhere cannot be started here: the form keeps its own settings.
   if (session_.live() || isForeignJob(session_.trace())) return refresh();
   recorded_ = *run;
   RunConfig config = this->config();
@@ -177,8 +177,8 @@ QString RunPanel::missingData() const {
   return {};
 }
 
-/// What the recording on show says of injected mistakes that changed nothing; those that are ticked
-/// say what would show them.
+/// Says which injected mistakes of the recording on show changed nothing. Ticked mistakes say what
+/// would show them.
 QString RunPanel::unseenMistakes() const {
   const auto& count = session_.trace().note(traces::kUnseenMistakesNote);
   if (!count.is_number_integer()) return {};
@@ -201,7 +201,7 @@ bool RunPanel::canRunAgain() const {
 void RunPanel::refresh() {
   using State = EngineLink::State;
   const State state = engine_.state();
-  // What cannot work is refused here, with the reason, before anything starts.
+  // Settings that cannot work are refused with the reason before anything starts.
   const RunConfig next = config();
   mistakes_->offerFor(next);
   const QString reason = reasonAgainst(next);

@@ -15,7 +15,7 @@
 
 namespace ringscope::viz {
 
-/// What is run and how it is held: settings, controls, breaks, mistakes. Shows the configuration of
+/// The settings of a run, its controls, breaks and mistakes. Shows the configuration of
 /// an opened recording when there is no live run.
 class RunPanel : public QWidget {
   Q_OBJECT
@@ -34,8 +34,8 @@ class RunPanel : public QWidget {
   void setRecording(const QString& path) { mistakes_->setRecording(path); }
   /// The same of one that was opened: the next run is made as it was.
   void setOpened(const QString& path) { mistakes_->setOpened(path, canRunAgain()); }
-  /// What is on show, as its recording says it was run; of a job that was recorded elsewhere, what
-  /// the form has.
+  /// Returns the settings of the recording on show; for a job that was recorded elsewhere, those of
+  /// the form.
   RunConfig recordedConfig() const;
 
  Q_SIGNALS:

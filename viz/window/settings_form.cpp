@@ -244,7 +244,7 @@ RunConfig SettingsForm::config() const {
   config.kernel = chosen<traces::Kernel>(kernel_);
   config.p2p = chosen<traces::PointToPoint>(p2p_);
   config.launch = chosen<traces::Launch>(launch_);
-  // What a kernel takes is a matter of the heads' size.
+  // The memory of a kernel depends on the size of the heads.
   config.model.layers = shape_.layers;
   config.model.heads = shape_.heads;
   config.model.kv_heads = shape_.kv_heads;

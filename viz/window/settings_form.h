@@ -14,15 +14,16 @@
 
 namespace ringscope::viz {
 
-/// What is run: model, text, mesh, attention, types; and what a rank will need for it. Balance,
-/// kernel and hops that the other settings rule out are grey in their lists and say why.
+/// The settings of a run: model, text, mesh, attention, types; and the memory that a rank will
+/// need. Balance, kernel and hops that the other settings rule out are grey in their lists and say
+/// why.
 class SettingsForm : public QWidget {
   Q_OBJECT
  public:
   explicit SettingsForm(QWidget* parent = nullptr);
 
   /// Without mistakes and trace, which are not settings of this form.
-  /// What the form does not show stays as setConfig() was given it.
+  /// Settings that the form does not show stay as setConfig() received them.
   RunConfig config() const;
   /// Shows every value as it is given, also a value that the form does not offer by itself.
   void setConfig(const RunConfig& config);

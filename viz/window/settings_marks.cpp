@@ -16,7 +16,7 @@ constexpr const char* kExplanation = "explanation";  // the tooltip without a ma
 
 }  // namespace
 
-/// Greys the choices that the rest of the form rules out, with the sentence that says why. Where
+/// Greys the choices that the rest of the form rules out, with the sentence that says why. If
 /// all choices of a box would be refused, the reason lies elsewhere.
 void SettingsForm::offerAllowed() {
   const RunConfig now = config();

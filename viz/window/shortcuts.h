@@ -7,7 +7,7 @@
 
 namespace ringscope::viz {
 
-/// What the keys of the window act on.
+/// The targets of the keys of the window.
 struct ShortcutTargets {
   WindowPage& page;
   BesideControl& beside;

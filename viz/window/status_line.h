@@ -7,8 +7,8 @@
 
 namespace ringscope::viz {
 
-/// The last line of the window: the state of the run at the left; at the right a sentence about the
-/// cursor, or else the last problem, or else the file.
+/// The last line of the window. The left has the state of the run. The right has a sentence about
+/// the cursor, or else the last problem, or else the file.
 class StatusLine : public QWidget {
   Q_OBJECT
  public:

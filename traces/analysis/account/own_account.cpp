@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a training step goes by the own-device clock.
+// The account of a training step by the own-device clock.
 #include <algorithm>
 #include <map>
 

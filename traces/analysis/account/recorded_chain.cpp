@@ -12,7 +12,7 @@ using Kind = ChainLink::Kind;
 
 namespace {
 
-/// What a rank stood still for: a wait's exchange, or a collective.
+/// A reason for which a rank stood still: the exchange of a wait, or a collective.
 struct Stop {
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint32_t op = 0;  ///< of the rank's ops
@@ -112,7 +112,7 @@ class RecordedWalk {
     return recorded_.events[rank_][sends ? message.send_event : message.receive_event].end_ns;
   }
 
-  /// Of an exchange, the message that ended last.
+  /// Returns the message of an exchange that ended last.
   const Program::Message* lastOf(std::uint32_t exchange) const {
     const Program::Rank& rank = recorded_.program.ranks[rank_];
     const Program::Exchange& of = rank.exchanges[exchange];

@@ -56,8 +56,9 @@ class RankReader {
     account_.exposure.hidden_ns = totalLength(without(under_way_, exposed_));
     return account_;
   }
-  /// After account(). A moment counts for the pass that waits in it; in no wait for that of the
-  /// collective that blocks; while the rank works for the first one with something in flight.
+  /// Adds the times of the rank to the layers, after account(). A moment counts for the pass that
+  /// waits, or else for the pass of the collective that blocks. While the rank works, a moment
+  /// counts for the first pass that has something in flight.
   void addTo(std::map<Place, Exposure, PassBefore>& layers) const {
     Stretches exposed = exposed_, hidden = without(under_way_, exposed_);
     const auto expose = [&](const Place& place, const Stretches& by) {
@@ -77,7 +78,7 @@ class RankReader {
  private:
   void take(const Event& event) {
     const Claim claim = eventClaim(event);
-    // Where a device did the work, its wall time is not that of the thread that asked for it.
+    // The wall time of work on a device is not the time of the thread that requested the work.
     const bool by_thread = event.clock == Clock::kHost && event.cpu_ns > 0;
     if (by_thread && (claim == Claim::kAttention || claim == Claim::kCompute)) {
       account_.cpu_ns += event.cpu_ns;

@@ -14,7 +14,7 @@ namespace ringscope::traces {
 
 class Trace;
 
-/// The uses of a rank's time in a training step. They add up to the step. Where several events
+/// The uses of a rank's time in a training step. They add up to the step. If several events
 /// overlap, the time counts as a wait if one of them is a wait, and else for the first use of this
 /// list. A collective that overlaps no work is exposed.
 enum class TimeUse : std::uint8_t {
@@ -83,7 +83,7 @@ struct AccountSection {
   std::string sentence;  ///< under them; empty: none
 };
 
-/// Where the time of a training step goes, as recorded or by a model.
+/// The account of a training step, as recorded or by a model.
 struct StepAccount {
   std::int32_t train_step = 0;
   std::vector<RankAccount> ranks;  ///< in the order asked for

@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What a view is that has neither controls nor a state of its own. The last four may be null.
+/// The parts of a view without controls and without a state. The last four may be null.
 template <typename Scene>
 struct SceneParts {
   const char* accessible_name;
@@ -18,7 +18,7 @@ struct SceneParts {
   void (*paint)(QPainter& painter, const QRectF& area, const Scene& scene, double phase,
                 const Theme& theme);
   std::string (*describe)(const Scene& scene) = nullptr;
-  /// What a tooltip says of a point; empty: nothing.
+  /// Returns the tooltip of a point; may be empty.
   std::string (*tip)(const QPointF& point, const QRectF& area, const Scene& scene) = nullptr;
   /// Returns false for a key that means nothing here.
   bool (*key)(Viewing& viewing, const QKeyEvent& event) = nullptr;

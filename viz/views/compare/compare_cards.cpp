@@ -33,7 +33,7 @@ double widthOfButtons(int count) {
   return count * (kCardButton + kCardButtonGap);
 }
 
-/// Of what stands under the name.
+/// Returns the height of the words under the name.
 double wordsHeight(const RunCard& card, double width) {
   double height = 0;
   for (const auto& [words, font] :

@@ -11,9 +11,9 @@ namespace ringscope::viz {
 /// Width and height of a button on a card, and the gap between two.
 inline constexpr double kCardButton = 72, kCardButtonHigh = 29, kCardButtonGap = 8;
 
-/// Where the cards of two recordings lie, beside each other at the top of a view. All of their
-/// words can be read: where they have no room beside the buttons of the second card, lines wrap
-/// and the buttons lie beside its name, or else under all words.
+/// The layout of the cards of two recordings, beside each other at the top of a view. All words can
+/// be read: if they have no room beside the buttons of the second card, lines wrap, and the buttons
+/// lie beside its name or under all words.
 struct CompareCards {
   CompareCards(double width, const RunCard& a, const RunCard& b);
 
@@ -28,7 +28,7 @@ struct CompareCards {
              const Theme& theme) const;
 
  private:
-  /// What lies under the first line; the name alone.
+  /// The top of the words under the name.
   double words_top_, name_width_[2], words_width_[2];
 
   void placeButtons(const RunCard& card);

@@ -20,7 +20,7 @@ QStringList eachAfter(const char* glyph, const std::vector<std::string>& sentenc
   return all;
 }
 
-/// Where the parts of the drawing lie; painting, hit testing and measuring ask it.
+/// The layout of the page, for painting, hit testing and measuring.
 class Layout {
  public:
   Layout(const QRectF& area, const CompareScene& scene) : scene_(scene) {

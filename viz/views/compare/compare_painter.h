@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What of the page is drawn.
+/// The visible part of the page, and the selection in it.
 struct CompareLook {
   QRectF seen;               ///< the part that is in sight: the cards are at its top
   std::size_t selected = 0;  ///< a row of the places, or as many as there are
@@ -24,7 +24,7 @@ void paintCompare(QPainter& painter, const QRectF& area, const CompareScene& sce
 /// The height that all of it needs at this width.
 double compareHeight(double width, const CompareScene& scene);
 
-/// What lies at a point of the page.
+/// The parts of the page at a point.
 struct CompareHit {
   bool verdict = false;
   bool floor = false;              ///< in the verdict, on the offer of a recording that has it
@@ -32,7 +32,7 @@ struct CompareHit {
   bool opener = false;             ///< and there on what opens and closes it
 };
 CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene);
-/// Where |A − B| is drawn.
+/// Returns the box of the map of |A − B|.
 QRectF compareMap(const QRectF& area, const CompareScene& scene);
 QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row);
 

@@ -41,7 +41,8 @@ std::vector<CostRow> costRows(const CostPair& pair) {
   return rows;
 }
 
-/// Of the second recording those that differ are marked; it is not known which of both is wrong.
+/// Marks the positions of the second recording that differ. The recordings do not say which is
+/// wrong.
 std::vector<HeldRun> heldRuns(const std::vector<traces::HeldPositions>& all, bool marks) {
   std::vector<HeldRun> runs;
   runs.reserve(all.size());

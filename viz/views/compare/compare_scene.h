@@ -11,7 +11,7 @@
 
 namespace ringscope::viz {
 
-/// What a training step gave or took of both.
+/// A result or a cost of a training step in both recordings.
 struct CostRow {
   std::string name, a, b;
   std::string ratio;  ///< A ÷ B; empty where it says nothing

@@ -154,7 +154,7 @@ class CompareView : public View {
     const CompareHit hit = compareHit(point, page(), scene_);
     return hit.row ? text(scene_.places[*hit.row].sentence) : QString();
   }
-  /// Of the chosen tensor; before one is chosen of the cursor's.
+  /// Shows the map of the chosen tensor, or of the cursor's tensor before one is chosen.
   void showMap() {
     measured_ = -1;
     if (!runs_) return;
@@ -169,7 +169,7 @@ class CompareView : public View {
         makeComparedMap(subject, of_.map(), of_.mapProblem().toStdString(), runs_->comparison);
     update();
   }
-  /// What of the map is at a point of the widget; nothing under the cards.
+  /// Returns the part of the map at a point of the widget; none under the cards.
   std::optional<MapHit> mapHit(const QPointF& position) const {
     const QPointF point = onPage(position);
     if (!runs_ || point.y() < scrollTop() + head()) return std::nullopt;

@@ -32,7 +32,7 @@ QColor equalColor(const Theme& theme) {
   return theme.raised;
 }
 
-/// What was not compared is hatched: nothing is drawn over the ground there.
+/// Returns the colour of a difference. Rows that were not compared show the hatched ground.
 QColor colorOf(const std::optional<double>& level, const Theme& theme) {
   if (!level) return Qt::transparent;
   if (std::isinf(*level)) return theme.wrong;
@@ -171,7 +171,7 @@ void ComparedMapPainter::color(const ComparedMap& map, const Theme& theme) {
       image_.setPixelColor(x, y, colorOf(map.level(map.map->rows[folded_.worst[at++]]), theme));
 }
 
-/// Where a row lies; of one that shares its point with others, that point.
+/// Returns the box of a row. Rows that share a pixel have the same box.
 QRectF ComparedMapPainter::rowBox(const QRectF& body, const ComparedMap& map,
                                   std::size_t row) const {
   const std::size_t tokens = map.map->tokens.size(), lines = map.lines.size();

@@ -17,7 +17,7 @@ struct MapHit {
   friend bool operator==(const MapHit&, const MapHit&) = default;
 };
 
-/// What is pointed at, and what was clicked.
+/// The rows under the pointer and of the last click.
 struct MapLook {
   std::optional<MapHit> hovered, picked;
 };

@@ -29,7 +29,7 @@ struct PlaceRow {
   std::string attends, other_attends, sent, other_sent;  ///< of a place, where they are known
   std::string sentence;                                  ///< as the command says it
   bool first = false, steepest = false;                  ///< of all that differs
-  /// Where the row leads in the first recording.
+  /// The place in the first recording to which the row leads.
   Place place;
   std::string tensor;
   WorldRank rank;
@@ -37,8 +37,9 @@ struct PlaceRow {
   friend bool operator==(const PlaceRow&, const PlaceRow&) = default;
 };
 
-/// Those of a training step along the data's way. A place is open when the first difference or the
-/// steepest is in it; `turned` names those that somebody has opened or closed.
+/// Returns the rows of a training step in the order of the data flow. A place is open when it has
+/// the first or the steepest difference. `turned` names the places that the user has opened or
+/// closed.
 std::vector<PlaceRow> placeRows(const traces::RunComparison& comparison, std::int32_t train_step,
                                 const std::set<std::string>& turned);
 
@@ -46,7 +47,7 @@ std::vector<PlaceRow> placeRows(const traces::RunComparison& comparison, std::in
 const traces::TensorDifference* differenceAfter(const traces::RunComparison& comparison,
                                                 std::int32_t train_step, const PlaceRow* row);
 
-/// Where a difference leads, from a cursor.
+/// Returns the cursor at a difference.
 Cursor cursorAt(const Place& place, const std::string& tensor, WorldRank rank, Cursor cursor);
 
 }  // namespace ringscope::viz

@@ -12,7 +12,7 @@ namespace {
 constexpr double kWide = 860;  // from here on there is room for what places took
 constexpr double kBar = 84, kSize = 96, kGap = 12, kTime = 68, kBytes = 76;
 
-/// Where the columns of a row lie, as distances from its left; each ends where the next begins.
+/// The columns of a row, as distances from its left. Each ends where the next begins.
 struct Columns {
   explicit Columns(double width)
       : costs(width >= kWide),

@@ -12,7 +12,7 @@ namespace ringscope::viz {
 /// The colour that an agreement is said in: red for wrong, green for right.
 QColor agreementColor(Agreement agreement, const Theme& theme);
 
-/// Where a table of places lies: a head and rows of equal height under each other.
+/// A table of places: a head above rows of equal height.
 class PlaceTable {
  public:
   PlaceTable(const QPointF& at, double width, std::size_t rows)
@@ -22,7 +22,7 @@ class PlaceTable {
   QRectF row(std::size_t at) const {
     return {box_.left(), box_.top() + kHead + kRow * static_cast<double>(at), box_.width(), kRow};
   }
-  /// What opens and closes a place, at the left of its row.
+  /// Returns the box at the left of a row that opens and closes a place.
   QRectF opener(std::size_t at) const {
     QRectF box = row(at);
     box.setWidth(kOpener);

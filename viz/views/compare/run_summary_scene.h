@@ -21,7 +21,7 @@ struct RunSummary {
   std::optional<double> balance;
 };
 
-/// Reads the numbers of one training step from the recording.
+/// Summarizes one training step.
 RunSummary runSummary(const traces::Trace& trace, int train_step);
 
 /// Returns "step 3: ✓ worst 0.9× limit (layer 1, dk) · attends 1.2 ms, waits 0.4 ms · sends 96 KiB

@@ -8,7 +8,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// What the parts of the drawing share.
+/// The canvas that all parts of the drawing share.
 struct Canvas {
   QPainter& p;
   QRectF area;
@@ -34,7 +34,7 @@ QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
   return {matrix.left() + k * pitch, matrix.top() + q * pitch, pitch - gap, pitch - gap};
 }
 
-/// What would have recorded the mask is said beside, where words wrap.
+/// Returns the verdict. The advice on recording a mask stands beside the matrix, where words wrap.
 std::string headOf(const CoverageScene& scene) {
   if (scene.wanted_known || scene.faulty()) return describe(scene);
   return "the mask that was meant is not recorded";

@@ -48,7 +48,8 @@ struct CoverageScene {
            static_cast<std::size_t>(key);
   }
   const PairCell& at(int query, int key) const { return cells[indexOf(query, key)]; }
-  /// Who attended a cell, one for each share of the heads; none: nobody.
+  /// Returns the ranks that attended a cell, one per share of the heads; none for a share of
+  /// nobody.
   std::vector<WorldRank> pairPainters(int query, int key) const;
   bool faulty() const { return doubled + missing + partly + unwanted > 0; }
   bool isFault(const PairCell& cell) const;
@@ -60,12 +61,12 @@ struct CoverageScene {
   bool operator==(const CoverageScene&) const = default;
 };
 
-/// Of the cursor's pass and group.
+/// Makes the scene of the cursor's pass and group.
 CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor);
 
 /// Whether every pair of the mask is attended once, in a sentence; or why that cannot be seen.
 std::string describe(const CoverageScene& scene);
-/// Who attended one cell, and when.
+/// Says which ranks attended one cell, and when.
 std::string describePair(const CoverageScene& scene, int query_chunk, int key_chunk);
 
 }  // namespace ringscope::viz

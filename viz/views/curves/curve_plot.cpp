@@ -171,7 +171,7 @@ void CurvePlot::drawLine(QPainter& p, const Values& values, const QPen& pen) con
   p.drawPath(path);
 }
 
-/// What is above its limit, or no number, is marked where it is.
+/// Marks values that are above their limit or no numbers.
 void CurvePlot::drawWrong(QPainter& p, const Theme& theme) const {
   p.setPen(Qt::NoPen);
   p.setBrush(theme.wrong);

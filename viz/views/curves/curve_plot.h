@@ -17,7 +17,7 @@ class CurvePlot {
  public:
   CurvePlot(const QRectF& box, const std::vector<std::int32_t>& steps, const Curve& curve);
 
-  /// Where its points lie.
+  /// Returns the box of the points.
   const QRectF& box() const { return plot_; }
   /// The nearest step.
   std::int32_t stepAt(double x) const;

@@ -15,7 +15,7 @@ using traces::DiffRecord;
 using traces::LoggedStep;
 using Value = std::optional<double>;
 
-/// What verification says of a training step.
+/// Says what verification found in a training step.
 struct Verified {
   Value worst;  ///< error ÷ limit over all that was compared
   Value loss, grad_norm;

@@ -21,7 +21,7 @@ struct CurvesScene {
 
 CurvesScene makeCurvesScene(const traces::Trace& trace);
 
-/// What is known of a training step: "step 3: loss 5.72, unsharded 5.72 · gradient norm 0.66".
+/// Describes a training step: "step 3: loss 5.72, unsharded 5.72 · gradient norm 0.66".
 std::string describeStep(const CurvesScene& scene, std::int32_t train_step);
 
 }  // namespace ringscope::viz

@@ -10,7 +10,7 @@
 namespace ringscope::viz {
 namespace {
 
-/// What each training step logged and how it was verified. A click goes to the step.
+/// The log and the verification of each training step as curves. A click goes to the step.
 class CurvesView : public View {
  public:
   CurvesView(Viewing& viewing, QWidget* parent)

@@ -18,7 +18,7 @@ constexpr double kMargin = 24, kTop = 14, kTitle = 26, kHeads = 20, kGap = 12;
 constexpr double kLeastRow = 20, kRestRow = 20, kLeastRest = 190, kMostMap = 760;
 constexpr double kValueWidth = 96;  // of "▲ 8,400×"
 
-/// Where the parts of the drawing lie; both painting and hit testing ask it.
+/// The layout of the page, for painting and hit testing.
 class Layout {
  public:
   Layout(const QRectF& area, const DiffScene& scene) : area_(area), scene_(scene) {}
@@ -52,7 +52,7 @@ class Layout {
             tableTop(table) + kTitle + kHeads + static_cast<double>(layer) * rowHeight(),
             pitch(t) - 4, rowHeight() - 4};
   }
-  /// What lies outside the layers: under the tables.
+  /// Returns the box, under the tables, for tensors outside the layers.
   QRectF rest() const {
     const double room = width() - 2 * kMargin, top = tablesBottom();
     return {area_.left() + kMargin, top, wide() ? room : room * 0.42, area_.bottom() - top - 8};
@@ -204,7 +204,7 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
         textFont(12), hidden ? theme.wrong : theme.dim);
 }
 
-/// Where in the chosen tensor of the viewed layer the error lies.
+/// Draws the map of the error in the chosen tensor of the viewed layer.
 void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Theme& theme) {
   const QRectF area = layout.map();
   paintTitle(

@@ -30,7 +30,7 @@ struct DiffTable {
   friend bool operator==(const DiffTable&, const DiffTable&) = default;
 };
 
-/// What no table has a column for: the loss, the gradient of a parameter or of attention sinks.
+/// A tensor without a column in the tables: the loss, the gradient of a parameter or of sinks.
 struct DiffRow {
   std::string tensor, words;
   double error = 0, limit = 0;  ///< of the worst row

@@ -11,7 +11,7 @@ void drawCard(const RingCanvas& canvas, GroupRank seat);
 /// What drawCard() touches.
 QRectF cardBounds(const RingCanvas& canvas, GroupRank seat);
 
-/// What the rank is doing now, in words and a colour that repeats them.
+/// The present action of a rank, in words and in a colour.
 std::pair<QString, QColor> activity(const RingCanvas& canvas, const RankScene& rank);
 
 }  // namespace ringscope::viz

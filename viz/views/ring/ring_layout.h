@@ -32,9 +32,8 @@ struct RingLane {
   }
 };
 
-/// Where the cards of a ring stand: clockwise from the top, on an ellipse that fits the area. Two
-/// stand side by side, the first at the left: areas are wider than high, and what goes between them
-/// and the words in the middle have room there.
+/// The places of the cards of a ring: clockwise from the top, on an ellipse that fits the area. Two
+/// cards stand side by side, the first at the left, because areas are wider than high.
 class RingLayout {
  public:
   RingLayout(const QRectF& area, int ranks) : area_(area), ranks_(std::max(1, ranks)) {
@@ -68,8 +67,8 @@ class RingLayout {
   /// The lane with most room inside on which a packet of this size touches no card, less `inward`
   /// on each side; the centre where the ring has no such room.
   RingLane lane(const QSizeF& packet, const QSizeF& inward = {0, 0}) const;
-  /// How far from a card, in ranks towards the next one, a packet of this size comes clear of it;
-  /// where the ring is too crowded for that, how far its centre does.
+  /// Returns the distance from a card, in ranks, at which a packet of this size no longer covers
+  /// it. In a crowded ring, the distance at which the centre of the packet does not.
   double edge(traces::GroupRank seat, int direction, const QSizeF& packet,
               double inward = 0) const {
     const QRectF box = card(seat);

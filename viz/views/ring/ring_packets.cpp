@@ -26,7 +26,7 @@ QString longText(const MovingPacket& packet) {
   return QString(what).arg(packet.source_rank.value());
 }
 
-/// Where there is room for little more than the number, as on the cards of a gather.
+/// The widths with room for little more than the number, as on the cards of a gather.
 QString shortText(const MovingPacket& packet) {
   const char* what = packet.payload == traces::Payload::kDkv     ? "d%1"
                      : packet.payload == traces::Payload::kHeads ? "h%1"

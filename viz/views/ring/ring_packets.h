@@ -8,7 +8,7 @@
 
 namespace ringscope::viz {
 
-/// Where a packet is drawn at the viewed moment.
+/// The place of a packet at the viewed moment.
 struct PacketShape {
   QPainterPath trail;
   double stroke = 0;  ///< of the trail
@@ -20,9 +20,9 @@ struct PacketShape {
   QRegion region() const;
 };
 
-/// Nothing while the packet is not under way, or when it leaves the group. Neighbours in a ring
-/// pass packets along the track; what goes to other ranks, as in gathers and all-to-alls, and what
-/// has no room between the cards goes by a lane inside the cards, round the words in the middle.
+/// Returns the place of a packet; none while it is not in flight, or when it leaves the group.
+/// Neighbours in a ring pass packets along the track. Packets to other ranks, and packets without
+/// room between the cards, take a lane inside the cards.
 std::optional<PacketShape> packetShape(const RingCanvas& canvas, const MovingPacket& packet);
 
 void drawPacket(const RingCanvas& canvas, const MovingPacket& packet);

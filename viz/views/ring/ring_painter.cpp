@@ -72,7 +72,7 @@ std::vector<Words> centerWords(const RingCanvas& c, double zoom) {
       {QString::fromStdString(c.scene.sentence), textFont(size(15)), c.theme.text, c.s(9) * zoom}};
 }
 
-/// Of each of the words, one below the other in a box of this width.
+/// Returns the heights of words that stand one below the other in a box of this width.
 std::vector<double> heightsOf(const std::vector<Words>& words, double width) {
   std::vector<double> heights;
   heights.reserve(words.size());
@@ -90,8 +90,8 @@ double heightOf(const std::vector<Words>& words, double width) {
   return total;
 }
 
-/// As large as they may be and fit. Where not all do, what the bar below says too is left out, and
-/// then the sentence.
+/// Returns the words in the largest sizes that fit. Words that the bar below repeats are left out
+/// first, and then the sentence.
 std::vector<Words> fittingWords(const RingCanvas& c, const QSizeF& room) {
   constexpr double kFiner = 0.95;
   constexpr int kSmallestSentence = 11, kSentence = 15;
@@ -146,7 +146,7 @@ void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, do
 RingAreas ringAreas(const QRectF& area, const RingScene& scene) {
   const auto rows = std::clamp<std::size_t>(scene.ranks.size(), 1, 4);
   double strip = std::floor(std::min(38 + 22.0 * static_cast<double>(rows), area.height() * 0.3));
-  // Where both have no room, the ring has it: the Positions view shows the strip too.
+  // The strip gives way to the ring: the Positions view shows the strip too.
   const double least = scene.ranks.size() > 8 ? kLeastCrowdedRing : kLeastRing;
   if (area.height() - strip < least) strip = std::min(strip, kStripHead);
   return {area.adjusted(0, 0, 0, -strip),

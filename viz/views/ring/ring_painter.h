@@ -17,7 +17,7 @@ namespace ringscope::viz {
 void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, double phase,
                const Theme& theme, const QRegion& dirty = {});
 
-/// Where the ring lies in an area, and each rank's position ids beneath it.
+/// The boxes of the ring and of the ranks' position ids beneath it.
 struct RingAreas {
   QRectF ring, strip;
 };
@@ -31,8 +31,8 @@ void paintRingPage(QPainter& painter, const QRectF& area, const RingScene& scene
 /// Which parts of a drawn ring have changed, so that a frame costs what moves and not the screen.
 class RingDamage {
  public:
-  /// What differs from the last call: the packets' way, and cards and words that say something
-  /// else.
+  /// Returns the region that differs from the last call: packets, and cards and words with other
+  /// contents.
   QRegion update(const QRectF& area, const RingScene& scene, double phase, const Theme& theme);
 
  private:

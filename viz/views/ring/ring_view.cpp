@@ -42,7 +42,7 @@ class RingView : public View {
     if (scene_ && !scene_->ranks.empty())
       damage_.update(ringAreas(page(), *scene_).ring, *scene_, cursor().phase, *theme_);
   }
-  /// What has no room on a card or in the strip's head is said in full.
+  /// Shows the full words of a card or of the strip's head.
   bool event(QEvent* event) override {
     if (event->type() != QEvent::ToolTip || !scene_) return View::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);

@@ -10,8 +10,8 @@
 
 namespace ringscope::viz {
 
-/// The tensors of the viewed ring step and rank, at the head of a paused run also those that only
-/// the run has, with a filter by name and the button that reads them live.
+/// The list of tensors of the viewed ring step and rank, with a filter by name. At the head of a
+/// paused run it also has the tensors that only the run holds, and a button that reads them.
 class TensorList : public QWidget {
   Q_OBJECT
  public:

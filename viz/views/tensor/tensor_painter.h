@@ -17,7 +17,7 @@ struct TensorLook {
   int dragged = 0;                               ///< end of the range: −1 low, 1 high, 0 none
 };
 
-/// Where the parts of a drawn slice lie; `canvas` is what tensorCanvas() gives.
+/// The boxes of the parts of a drawn slice. `canvas` is the result of tensorCanvas().
 struct TensorAreas {
   QRectF range, matrix;
 };
@@ -32,7 +32,7 @@ TensorLook picked(const TensorScene& scene, TensorLook look, std::int64_t row, s
 TensorLook scrolled(const TensorScene& scene, TensorLook look, std::int64_t rows);
 /// Larger or smaller cells about the picked one.
 TensorLook zoomed(const TensorScene& scene, TensorLook look, double steps, const QRectF& matrix);
-/// What a press of the mouse at a point does: takes an end of the range, or picks a cell.
+/// Applies a press of the mouse: takes an end of the range, or picks a cell.
 TensorLook pressed(const TensorScene& scene, TensorLook look, const QPointF& point,
                    const QRectF& canvas);
 /// The taken end of the range moved under a point.

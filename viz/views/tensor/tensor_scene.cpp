@@ -104,7 +104,7 @@ std::vector<TensorRow> makeTensorRows(const traces::Trace& trace, const Cursor& 
     if (tensor.rank == cursor.rank && belongs(tensor, cursor.place) &&
         contains(TensorRow{tensor, {}, false}.name(), filter))
       rows.push_back({tensor, traces::name(tensor.dtype), false});
-  // Those of the layer first: they are what a ring step is about.
+  // Tensors of the layer come first: a ring step works on them.
   std::ranges::stable_sort(rows, [](const TensorRow& a, const TensorRow& b) {
     return a.record.place.layer > b.record.place.layer;
   });

@@ -137,7 +137,7 @@ class TensorView : public View {
     return viewing_.live.possible() && read && read->sameAs(asked()) ? &*read : nullptr;
   }
 
-  /// Of values that cannot be read it says why.
+  /// Says why values cannot be read.
   void readScene(const TensorRow& row) {
     try {
       scene_ = makeTensorScene(viewing_.session.trace(), row,
@@ -177,7 +177,7 @@ class TensorView : public View {
     makeScene();
   }
 
-  /// Of what is looked at: trace, tensor, index before the matrix, live or recorded.
+  /// The source on show: trace, tensor, index before the matrix, live or recorded.
   using Shown = std::tuple<int, traces::TensorId, std::string, std::vector<std::int64_t>, bool>;
 
   TensorList* list_ = new TensorList(this);

@@ -195,7 +195,7 @@ class AccountPage : private PanelWriter {
     y_ += kLayerBars + 8;
   }
 
-  /// Those with the most exposed time first where there are too many for all.
+  /// Draws the ranks, or those with the most exposed time when there are too many.
   std::vector<const RankAccount*> chosenRanks() const {
     constexpr std::size_t kMost = 8;
     std::vector<const RankAccount*> ranks;

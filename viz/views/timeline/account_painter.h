@@ -9,8 +9,8 @@
 
 namespace ringscope::viz {
 
-/// Where the time of a training step goes, what of its communication is exposed, thread CPU against
-/// wall time, and what is selected; `selected` may be null. Returns the height that it took.
+/// Draws the account of a training step: its uses of time, exposed communication, thread CPU
+/// against wall time, and the selection; `selected` may be null. Returns the height that it took.
 double paintAccount(QPainter& painter, const QRectF& area, const StepAccount& account,
                     const SpanDetails* selected, const Theme& theme);
 

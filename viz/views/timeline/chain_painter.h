@@ -8,9 +8,9 @@
 
 namespace ringscope::viz {
 
-/// The critical path over the lanes of a chart as lines: along the upper edge of what it goes over,
-/// straight down or up where it goes on in another lane; links of ranks that are not on show are
-/// left out. However long it is, a line has a few points a pixel column.
+/// Draws the critical path over the lanes of a chart: along the upper edges of bars, and straight
+/// down or up to another lane. Links of ranks that are not on show are left out. A line has a few
+/// points per pixel column, however long the path is.
 std::vector<QPolygonF> chainLines(const ChartLayout& layout, const ChartScene& scene);
 
 /// Draws them; returns how many points they have.

@@ -8,7 +8,7 @@
 
 namespace ringscope::viz {
 
-/// Where the parts of a chart of lanes lie. All in logical pixels.
+/// The layout of a chart of lanes, in logical pixels.
 struct ChartLayout {
   struct Row {
     GroupRank seat = GroupRank::of(0);

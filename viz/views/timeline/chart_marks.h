@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What stands over the lanes of a chart: folds, the measured range, marks, the viewed instant.
+/// Draws folds, the measured range, marks and the viewed instant over the lanes of a chart.
 class ChartMarks {
  public:
   ChartMarks(QPainter& painter, const ChartLayout& layout, const ChartScene& scene,
@@ -21,7 +21,7 @@ class ChartMarks {
         scale_(layout.scale(scene.window)) {}
 
   void paint();
-  /// Where tags stand upon the ruler.
+  /// Draws the tags on the ruler.
   std::vector<QRectF> tags() const;
 
  private:

@@ -138,7 +138,7 @@ class ChartFrame {
             static_cast<int>(part(line.blue(), ground.blue()))};
   }
 
-  /// What lanes do not cover: between ranks the panel, within a rank its ground.
+  /// Fills the gaps of lanes: between ranks with the panel, within a rank with its ground.
   void grounds() {
     double below = at_.lanes.top();
     std::size_t next = 0;
@@ -162,7 +162,7 @@ class ChartFrame {
     fill(below, at_.lanes.bottom(), theme_.panel);
   }
 
-  /// Where faint lines cross the lanes' pictures, under bars.
+  /// Draws the faint lines over the pictures of lanes, under bars.
   std::vector<int> tickColumns(int width, double density) const {
     std::vector<int> columns;
     for (const RulerTick& tick : ticks_) {

@@ -13,8 +13,8 @@
 
 namespace ringscope::viz {
 
-/// What a painter of charts keeps from frame to frame: memory, and words and curves that were drawn
-/// once. One for each theme and zoom.
+/// The memory of a chart between frames, with words and curves that were drawn once. One per theme
+/// and zoom.
 struct ChartCanvas {
   QImage strip;  ///< of one lane where many stretches share a pixel
   LaneSample sample;
@@ -31,7 +31,7 @@ void paintChart(QPainter& painter, const ChartLayout& layout, const ChartScene& 
 /// "◆ model" at the upper left, beside a ruler or a legend.
 void paintModelLabel(QPainter& painter, const QRectF& area, const Theme& theme);
 
-/// What lies under a point; does not exist: nothing.
+/// Returns the stretch under a point; may not exist.
 SpanPlace chartHit(const QPointF& point, const ChartLayout& layout, const ChartScene& scene);
 
 }  // namespace ringscope::viz

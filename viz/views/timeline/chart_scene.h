@@ -31,7 +31,7 @@ struct ChartScene {
   GroupRank rankSeat(WorldRank rank) const;
 };
 
-/// Those of a group's ranks in which something is recorded, of whichever of them.
+/// Returns the lanes in which any rank of a group has events.
 std::vector<LaneKind> usedLanes(const Tracks& tracks, const std::vector<WorldRank>& ranks);
 
 }  // namespace ringscope::viz

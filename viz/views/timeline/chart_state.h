@@ -10,8 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What is on show of an axis and what was put on it by hand, as gestures change it. Knows no
-/// pixels.
+/// The window of an axis, and the marks and the range that the user has put on it. Knows no pixels.
 class ChartState {
  public:
   const TimeWindow& window() const { return window_; }

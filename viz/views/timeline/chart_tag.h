@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// Where a tag with these words stands at x, inside the area's sides.
+/// Returns the box of a tag with these words at x, inside the area's sides.
 inline QRectF chartTagBox(const QRectF& area, double x, double top, const QString& words) {
   constexpr double kHeight = 18;
   const double width = QFontMetrics(monoFont(11)).horizontalAdvance(words) + 12;

@@ -166,7 +166,7 @@ void ClockBox::setOwnSpeed(double scale) {
     hardware_.floors = traces::defaultFloors();
 }
 
-/// Of the list of devices: as recorded, the presets, and a speed of one's own.
+/// Returns the index in the list of devices: as recorded, the presets, and another speed.
 int ClockBox::deviceIndex() const {
   if (!hardware_.device) return hardware_.compute_scale == 1 ? 0 : device_->count() - 1;
   const auto presets = traces::devicePresets();

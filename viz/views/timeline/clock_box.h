@@ -14,10 +14,9 @@
 
 namespace ringscope::viz {
 
-/// What the own-device clock is replayed on, to be changed by mouse and keys: a link by name, its
-/// speed and latency, a device by name and the share of its peak that it reaches, how many times
-/// quicker ranks compute, the least time of a kernel and of a transfer, whether messages move while
-/// ranks compute; and whether the critical path is drawn, which the recording's own axis has too.
+/// The controls of the own-device clock. A link has a name, a speed and a latency; a device has a
+/// name and a share of its peak, or a speed-up. A kernel and a transfer have a least time. Messages
+/// overlap with computing or not. Another control shows the critical path, which both axes have.
 class ClockBox : public QWidget {
   Q_OBJECT
  public:

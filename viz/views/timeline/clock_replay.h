@@ -10,8 +10,8 @@
 namespace ringscope::viz {
 
 /// The own-device clock of the training step on show: its schedule is put together once, and
-/// replayed with each link or device that is tried. What would take longer than a frame is done on
-/// a thread; there is one at a time, and only the newest wish waits for it. GUI thread only.
+/// replayed with each link or device that is tried. A replay that takes longer than a frame runs
+/// on a thread. There is one at a time, and only the newest request waits for it. GUI thread only.
 class ClockReplay : public QObject {
   Q_OBJECT
  public:
@@ -24,8 +24,8 @@ class ClockReplay : public QObject {
   void setHardware(const traces::Hardware& hardware);
   const traces::Hardware& hardware() const { return hardware_; }
 
-  /// Of the step on show, with the hardware or, while replaying(), one that was tried before. Null:
-  /// why() says why.
+  /// Returns the model of the step on show, for the hardware or, while replaying(), for an earlier
+  /// one. Null when why() says why.
   const std::shared_ptr<const OwnClock>& clock() const { return clock_; }
   const std::string& why() const { return why_; }
   /// The schedule that is replayed; null: there is none yet.

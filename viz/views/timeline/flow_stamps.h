@@ -9,9 +9,9 @@
 
 namespace ringscope::viz {
 
-/// Curves from where a message ends to the lane of who gets it, each drawn once as a picture: lanes
-/// stay where they are while time is moved and zoomed, so a frame copies what an earlier one drew.
-/// (Qt hands the pixels of a long curve to other threads, for which a frame waits.)
+/// Curves from the end of a message to the lane of its receiver, each drawn once as a picture.
+/// Lanes do not move while time is moved and zoomed, so that a frame copies the pictures of an
+/// earlier one. (Qt hands the pixels of a long curve to other threads, for which a frame waits.)
 class FlowStamps {
  public:
   /// Draws a curve of a colour between two points with the same x, in the painter's units, of which

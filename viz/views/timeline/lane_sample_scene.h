@@ -7,10 +7,11 @@
 
 namespace ringscope::viz {
 
-/// What one pixel column of a lane holds, as shares of the column's time.
+/// The contents of one pixel column of a lane, as shares of the column's time.
 struct ColumnMix {
   std::array<float, kShades> share{};
-  /// Whose blocks take more of the column than all others' together; −1: nobody's. By how much.
+  /// The rank whose blocks take more of the column than all others together, and by how much; −1:
+  /// none.
   std::int16_t source = -1;
   float lead = 0;
 
@@ -32,8 +33,8 @@ struct ColumnMix {
   }
 };
 
-/// What is drawn of one lane: stretches that are wide enough to be shapes, and a picture of the
-/// rest, a column a pixel. Kept from lane to lane, so that nothing is allocated while it moves.
+/// The drawing of one lane: stretches that are wide enough to be shapes, and a picture of the rest
+/// with one column per pixel. Kept from lane to lane, so that nothing is allocated while it moves.
 struct LaneSample {
   std::vector<std::size_t> bars;   ///< indices into the lane's tree
   std::vector<ColumnMix> columns;  ///< one a pixel of the scale's width

@@ -16,11 +16,11 @@ WindowScale overviewScale(const QRectF& area, const ChartScene& scene);
 /// they are narrower than pixels, as columns.
 void paintOverview(QPainter& painter, const QRectF& area, const ChartScene& scene,
                    const Theme& theme);
-/// What of it is on show: the only part that changes while the lanes move.
+/// Draws the window on show, the only part that changes while the lanes move.
 void paintOverviewWindow(QPainter& painter, const QRectF& area, const ChartScene& scene,
                          const Theme& theme);
 
-/// What colours and patterns mean; the height that they need at a width, and their drawing.
+/// The legend of colours and patterns: the height that it needs at a width, and its drawing.
 double legendHeight(double width);
 void paintLegend(QPainter& painter, const QRectF& area, const Theme& theme);
 

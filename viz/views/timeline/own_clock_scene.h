@@ -32,10 +32,10 @@ std::shared_ptr<const OwnClock> makeDrawnOwnClock(RecordedStep recorded, std::in
 std::optional<traces::Event> spanEvent(const OwnClock& clock, const SpanPlace& at);
 /// All that may be meant: more than one where a rank did the same at once in several places.
 std::vector<traces::Event> spanEvents(const OwnClock& clock, const SpanPlace& at);
-/// What is known of it: the model's figures, and what was recorded.
+/// Returns the details of a stretch: the figures of the model, and the recorded ones.
 SpanDetails spanDetails(const OwnClock& clock, const SpanPlace& at);
 
-/// Where a stretch of one replay of a step lies in another; does not exist: nowhere.
+/// Finds a stretch of one replay of a step in another replay; may not exist.
 SpanPlace sameSpan(const OwnClock& before, const OwnClock& now, const SpanPlace& at);
 
 }  // namespace ringscope::viz

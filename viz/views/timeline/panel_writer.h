@@ -16,13 +16,13 @@ class PanelWriter {
       : p_(painter), area_(area), theme_(theme), y_(area.top()) {}
 
  protected:
-  /// What the edge of the panel would cut is left out; it comes when one moves on.
+  /// Writes words unless the edge of the panel would cut them.
   void say(const QRectF& box, int flags, const QString& words);
   void section(const QString& words);
   void sentence(const std::string& words, const QColor& color);
   void number(double right, double width, const QString& words, const QColor& color, double row);
   void name(const QString& words, const QColor& color, double row);
-  /// Of a row's words; higher than a low row, about its middle.
+  /// Returns the box of a row's words, which may be higher than a low row.
   QRectF rowBox(double left, double width, double row) const;
   void rows(const std::vector<std::pair<std::string, std::string>>& rows);
   /// A section of rows.

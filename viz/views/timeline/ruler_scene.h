@@ -13,8 +13,8 @@ struct RulerTick {
   std::string label;
 };
 
-/// Ticks of a ruler with words that tell them apart at every zoom: times since `origin_ns`, and
-/// where those would be too long, the first in full and the others by how much later they are.
+/// Returns the ticks of a ruler with words that differ at every zoom: times since `origin_ns`. If
+/// those are too long, the first is in full, and the others are distances from it.
 std::vector<RulerTick> rulerTicks(const WindowScale& scale, double origin_ns);
 
 /// A time with as many digits as tell it from its neighbours `step_ns` away: "3.211484 s".

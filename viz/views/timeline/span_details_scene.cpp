@@ -119,7 +119,7 @@ std::vector<Event> spanEvents(const traces::Trace& trace, const Tracks& tracks,
                               const SpanPlace& at) {
   const std::int64_t begin = tracks.folds.unfolded(at.span.begin_ns);
   std::vector<Event> alike, nearly;
-  // What is left out there lies on one point of the axis.
+  // Times that the axis leaves out lie on one point of it.
   const std::int64_t end = tracks.folds.unfolded(at.span.begin_ns + 1);
   for (const Event& event : trace.eventsBetween(at.rank, begin, end)) {
     if (static_cast<std::uint8_t>(event.kind) != at.span.kind ||

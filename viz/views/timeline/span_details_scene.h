@@ -24,7 +24,7 @@ struct SpanPlace {
 /// as near the shortest.
 std::optional<Span> spanAt(const SpanTree& lane, double axis_ns, double tolerance_ns);
 
-/// What a bar is called where there is room: "KV 3", "norm, q k v", "64 MiB".
+/// Returns the name of a bar with enough room: "KV 3", "norm, q k v", "64 MiB".
 std::string spanLabel(const Span& span, std::int64_t bytes);
 
 /// The events that a stretch may have been made of: more than one where a rank did the same at once
@@ -35,7 +35,7 @@ std::vector<traces::Event> spanEvents(const traces::Trace& trace, const Tracks& 
 std::optional<traces::Event> spanEvent(const traces::Trace& trace, const Tracks& tracks,
                                        const SpanPlace& at);
 
-/// What is known of an event.
+/// The details of an event.
 struct SpanDetails {
   std::string title;  ///< "attends block 3"
   std::vector<std::pair<std::string, std::string>> rows;

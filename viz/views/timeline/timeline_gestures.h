@@ -11,7 +11,7 @@
 
 namespace ringscope::viz {
 
-/// What mouse and keys do to the Timeline view: zoom, move, mark, measure, select.
+/// The mouse and the keys of the Timeline view: zoom, move, mark, measure, select.
 class TimelineGestures : public QObject {
   Q_OBJECT
  public:

@@ -5,15 +5,15 @@
 
 namespace ringscope::viz {
 
-/// Where the parts of the Timeline view lie.
+/// The layout of the Timeline view.
 struct TimelinePage {
   QRectF bar, overview, chart, legend, sentence, panel;
   QRectF controls;  ///< over the panel; under the bar where that is left out and they are needed
 };
 
-/// The panel stands at the right, or lies below where it is narrow and not too low for that; it is
-/// left out where there is no room for both. `legend`: its height at a width. `controls`: their
-/// height over the panel; `without`: where there is no panel.
+/// Lays out the Timeline view. The panel stands at the right, or below in a view that is narrow and
+/// high enough, and is left out without room for both. `legend`: its height at a width. `controls`:
+/// their height over the panel; `without`: where there is no panel.
 TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
                           double without);
 

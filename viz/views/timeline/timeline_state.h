@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What the Timeline view shows, and where: its parts read and change this value.
+/// The state of the Timeline view, which its parts read and change.
 struct TimelineState {
   ChartScene scene;
   ChartState chart;

@@ -13,16 +13,15 @@
 namespace ringscope::viz {
 
 /// The whole run on lanes, from hours to nanoseconds. The wheel and W S zoom about the pointer, A D
-/// and dragging move, F shows the training step and F again the whole run, M marks, R or dragging
-/// with Shift measures, a click moves the moment, / searches, Esc forgets marks and range. O
-/// changes between the recording's own axis and the own-device clock, a model; C shows the critical
-/// path.
+/// and dragging move. F shows the training step, and F again the whole run. M marks, R or dragging
+/// with Shift measures, a click moves the moment, / searches, and Esc forgets marks and range. O
+/// changes between the recorded axis and the own-device clock. C shows the critical path.
 class TimelineView : public View {
   Q_OBJECT
  public:
   explicit TimelineView(Viewing& viewing, QWidget* parent = nullptr);
 
-  /// What is drawn now, and where.
+  /// Returns the chart on show and its layout.
   const ChartScene& scene() const { return state_.scene; }
   ChartLayout chart() const {
     return chartLayout(parts().chart, state_.scene, state_.scroll_ranks);

@@ -97,7 +97,7 @@ class Finder {
   std::optional<SpanPlace> find(WorldRank rank, LaneKind kind, double begin_ns, double end_ns,
                                 bool back) {
     const SpanTree& lane = tracks_.of(rank)->lane(kind);
-    // Where many lie before and after, it is looked for in growing parts.
+    // Among many spans, the search goes on in growing parts.
     for (double length = (end_ns - begin_ns) / 4096;; length *= 4) {
       const bool all = length >= end_ns - begin_ns;
       const double from = back && !all ? end_ns - length : begin_ns;

@@ -10,7 +10,7 @@
 
 namespace ringscope::viz {
 
-/// What is looked for on lanes: "attend kv 2 rank 1 > 3 ms", "wait layer 1 backward step 4".
+/// A search on lanes: "attend kv 2 rank 1 > 3 ms", "wait layer 1 backward step 4".
 struct TrackQuery {
   std::vector<std::uint8_t> kinds;  ///< traces::EventKind; empty: any
   std::optional<int> source, rank, step, layer;
