@@ -224,7 +224,8 @@ void expectSummary(const Case& c, const Look& look) {
   EXPECT_NEAR(*summary.balance, most > 0 ? sum / (c.groups() * c.cp) / most : 1, 1e-9);
   EXPECT_EQ(summary.worst_ratio.has_value(), c.verify);
   const std::string words = viz::describe(summary);
-  EXPECT_EQ(words.find("not compared") == 0, !c.verify) << words;
+  EXPECT_EQ(words.starts_with("step " + std::to_string(look.step) + ": not compared"), !c.verify)
+      << words;
   std::smatch parts;
   ASSERT_TRUE(std::regex_search(words, parts,
                                 std::regex("attends (.*), waits (.*) · sends (.*) · balance (.*)")))

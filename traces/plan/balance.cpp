@@ -6,6 +6,20 @@
 #include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
+namespace {
+
+/// Joins runs that continue each other, as recordings keep them.
+std::vector<TokenRun> joined(const std::vector<TokenRun>& runs) {
+  std::vector<TokenRun> all;
+  for (const TokenRun& run : runs)
+    if (!all.empty() && all.back().end == run.begin)
+      all.back().end = run.end;
+    else
+      all.push_back(run);
+  return all;
+}
+
+}  // namespace
 
 bool dealsDocuments(Balance balance) {
   return balance == Balance::kPerDocument;
@@ -32,7 +46,8 @@ std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
     if (dealsDocuments(balance) || length % lengthUnit(balance, cp) != 0) continue;
     const ShardLayout layout(length, cp, balance);
     if (std::ranges::all_of(shards, [&](const DealtShard& shard) {
-          return shard.rank.value() < cp && shard.global_from_local == layout.runs(shard.rank);
+          return shard.rank.value() < cp &&
+                 joined(shard.global_from_local) == joined(layout.runs(shard.rank));
         }))
       return balance;
   }
