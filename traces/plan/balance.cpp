@@ -9,7 +9,7 @@ namespace ringscope::traces {
 namespace {
 
 /// Joins runs that continue each other, as recordings keep them.
-std::vector<TokenRun> joined(const std::vector<TokenRun>& runs) {
+std::vector<TokenRun> joinRuns(const std::vector<TokenRun>& runs) {
   std::vector<TokenRun> all;
   for (const TokenRun& run : runs)
     if (!all.empty() && all.back().end == run.begin)
@@ -47,7 +47,7 @@ std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
     const ShardLayout layout(length, cp, balance);
     if (std::ranges::all_of(shards, [&](const DealtShard& shard) {
           return shard.rank.value() < cp &&
-                 joined(shard.global_from_local) == joined(layout.runs(shard.rank));
+                 joinRuns(shard.global_from_local) == joinRuns(layout.runs(shard.rank));
         }))
       return balance;
   }
