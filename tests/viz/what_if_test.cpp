@@ -38,7 +38,7 @@ TEST_F(WhatIfTest, ShowsTheNewRunBesideTheOldOneAndKeepsTheCursor) {
   EXPECT_EQ(window.navigator().place(), viewed);
   EXPECT_EQ(window.session().trace().run()->balance, traces::Balance::kNone);
   EXPECT_NE(status().indexOf("balance: head_tail → none"), -1);
-  EXPECT_NE(status().indexOf("BEFORE · ✓ worst"), -1) << status().toStdString();
+  EXPECT_NE(status().indexOf("BEFORE · step 1: ✓ worst"), -1) << status().toStdString();
   const auto stages = window.findChildren<Stage*>();
   ASSERT_EQ(stages.size(), 2);
   for (auto* stage : stages) EXPECT_TRUE(stage->isVisible());
