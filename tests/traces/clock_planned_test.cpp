@@ -129,7 +129,8 @@ TEST(ClockPlannedTest, BlocksAreAttendedInTheOrderOfTheRing) {
     sizes.layers = 1;
     const auto device = deviceSpeed(devicePreset("h100").value, run, 1);
     std::vector<int> all;
-    for (const auto& event : plannedProgram(run, sizes, device).ranks[1].events)
+    const Program program = plannedProgram(run, sizes, device);
+    for (const auto& event : program.ranks[1].events)
       if (event.kind == EventKind::kAttend && event.place.direction == direction)
         all.push_back(event.source_rank.value());
     return all;
