@@ -3,23 +3,10 @@
 
 #include <algorithm>
 
+#include "traces/format/schema/token_runs.h"
 #include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
-namespace {
-
-/// Joins runs that continue each other, as recordings keep them.
-std::vector<TokenRun> joinRuns(const std::vector<TokenRun>& runs) {
-  std::vector<TokenRun> all;
-  for (const TokenRun& run : runs)
-    if (!all.empty() && all.back().end == run.begin)
-      all.back().end = run.end;
-    else
-      all.push_back(run);
-  return all;
-}
-
-}  // namespace
 
 bool dealsDocuments(Balance balance) {
   return balance == Balance::kPerDocument;
@@ -47,7 +34,7 @@ std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
     const ShardLayout layout(length, cp, balance);
     if (std::ranges::all_of(shards, [&](const DealtShard& shard) {
           return shard.rank.value() < cp &&
-                 joinRuns(shard.global_from_local) == joinRuns(layout.runs(shard.rank));
+                 joinedInOrder(shard.global_from_local) == joinedInOrder(layout.runs(shard.rank));
         }))
       return balance;
   }

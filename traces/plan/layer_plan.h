@@ -44,8 +44,6 @@ class LayerPlan {
 
   /// The number of ranks that share heads.
   int ulysses() const { return ulysses_; }
-  /// The number of ranks in one ring; each attends the shards of `ulysses()` ranks.
-  int ringSize() const { return rings_; }
   GroupRank ringRank(GroupRank rank) const { return HybridPlace::of(rank, ulysses_).in_ring; }
 
   std::vector<LayerAction> actions(Direction direction) const;

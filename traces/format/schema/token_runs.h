@@ -29,6 +29,20 @@ inline std::vector<TokenRun> joinedRuns(std::vector<TokenRun> runs) {
   return joined;
 }
 
+/// Returns the same tokens in the same order, with runs that continue each other as one run and
+/// without empty runs.
+inline std::vector<TokenRun> joinedInOrder(const std::vector<TokenRun>& runs) {
+  std::vector<TokenRun> joined;
+  for (const TokenRun& run : runs) {
+    if (run.end <= run.begin) continue;
+    if (!joined.empty() && joined.back().end == run.begin)
+      joined.back().end = run.end;
+    else
+      joined.push_back(run);
+  }
+  return joined;
+}
+
 /// Returns the ascending runs of these numbers. The numbers may be in any order and may repeat.
 inline std::vector<TokenRun> runsOf(const std::vector<std::int64_t>& numbers) {
   std::vector<TokenRun> runs;

@@ -51,7 +51,7 @@ class TimelineAxis : public QObject {
  Q_SIGNALS:
   /// The other axis has been chosen.
   void chosen();
-  /// There is another model, or the critical path was shown or hidden.
+  /// The axis is drawn anew, because the model changed or the critical path was shown or hidden.
   void remade(bool other_model);
 
  private:

@@ -5,22 +5,10 @@
 
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/schema/token_runs.h"
 
 namespace ringscope::traces {
 namespace {
-
-/// Runs that follow each other are one; those without a token are none.
-std::vector<TokenRun> joined(const std::vector<TokenRun>& runs) {
-  std::vector<TokenRun> all;
-  for (const TokenRun& run : runs) {
-    if (run.end <= run.begin) continue;
-    if (!all.empty() && all.back().end == run.begin)
-      all.back().end = run.end;
-    else
-      all.push_back(run);
-  }
-  return all;
-}
 
 /// Of each document with the padding behind it, of 2·ranks chunks, the rank's two. Nothing where
 /// one does not divide.
@@ -36,7 +24,7 @@ std::optional<std::vector<TokenRun>> dealt(const std::vector<TokenRun>& document
     runs.push_back({begin + rank * chunk, begin + (rank + 1) * chunk});
     runs.push_back({begin + tail * chunk, begin + (tail + 1) * chunk});
   }
-  return joined(runs);
+  return joinedInOrder(runs);
 }
 
 /// The (query, key) pairs of the queries in `runs`: of each query the keys of its document from
@@ -97,7 +85,7 @@ std::string describeWork(const Trace& trace, const Dealt& of) {
 }
 
 Finding finding(const Trace& trace, const Dealt& of) {
-  const auto runs = joined(of.shard->global_from_local);
+  const auto runs = joinedInOrder(of.shard->global_from_local);
   Finding f;
   f.rule = "balance_cuts_documents";
   f.severity = "warning";
@@ -135,7 +123,7 @@ RuleResult checkBalanceCutsDocuments(const Trace& trace) {
                              seat - of->group->members.begin());
     if (!right || right->empty()) continue;
     compared = true;
-    if (joined(shard.global_from_local) != *right) return found(finding(trace, *of));
+    if (joinedInOrder(shard.global_from_local) != *right) return found(finding(trace, *of));
   }
   if (compared) return clear();
   return notObservable(

@@ -6,10 +6,6 @@
 namespace ringscope::traces {
 namespace {
 
-bool evensOutCausalWork(Balance balance) {
-  return balance == Balance::kHeadTail || balance == Balance::kStriped;
-}
-
 Finding finding(std::int32_t train_step, Balance balance) {
   Finding f;
   f.rule = "balance_without_causal";
@@ -30,12 +26,11 @@ RuleResult checkBalanceWithoutCausal(const Trace& trace) {
   const RunSpec* run = trace.run();
   if (run && run->cp == 1) return clear();
   for (const IntentRecord& meant : trace.intents())
-    if (meant.ranks.size() != 1 && meant.mask == MaskKind::kFull &&
-        evensOutCausalWork(meant.balance))
+    if (meant.ranks.size() != 1 && meant.mask == MaskKind::kFull && evensCausalWork(meant.balance))
       return found(finding(meant.train_step, meant.balance));
   if (!trace.intents().empty()) return clear();
   if (!run) return notObservable("needs what was declared of the mask and the balance");
-  if (run->mask == MaskKind::kFull && evensOutCausalWork(chosenBalance(*run)))
+  if (run->mask == MaskKind::kFull && evensCausalWork(chosenBalance(*run)))
     return found(finding(0, chosenBalance(*run)));
   return clear();
 }

@@ -10,6 +10,7 @@
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/flows.h"
+#include "traces/plan/strategy.h"
 
 namespace ringscope::traces {
 namespace {
@@ -112,8 +113,7 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank,
 /// Hops of a ring come one a ring step; where all blocks are gathered they do not.
 bool hops(const Trace& trace) {
   const RunSpec* run = trace.run();
-  return run && run->command != Command::kImport && run->rotate != Rotate::kAllGather &&
-         run->strategy != Strategy::kAllGather;
+  return run && run->command != Command::kImport && !gathersKv(*run);
 }
 
 /// Of a run that hung, what its ranks did until then is there.
