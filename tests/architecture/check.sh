@@ -88,6 +88,9 @@ for type in $(grep -rhoE 'findChild(ren)?<(viz::)?[A-PR-Z]\w+\*>' viz tests --in
   grep -A1 -E "^class $type( final)? :" "$header" | grep -q Q_OBJECT ||
     complain "$header: $type is searched for by findChild() but has no Q_OBJECT"
 done
+# Clang 14 checks the sources and cannot compile the range adaptors of GCC 12's library.
+hits=$(grep -rnE 'std::(ranges::)?views::' engine viz traces app tests --include='*.h' --include='*.cpp')
+[ -z "$hits" ] || complain "Clang 14 cannot compile std::views; use an algorithm or a loop:"$'\n'"$hits"
 # Every source says its licence; what links Qt Charts' licence is GPL.
 for file in $(git ls-files '*.cpp' '*.h' 2>/dev/null); do
   want=Apache-2.0

@@ -49,19 +49,19 @@ TEST_F(WhatIfTest, ShowsTheNewRunBesideTheOldOneAndKeepsTheCursor) {
 TEST_F(WhatIfTest, EveryHeadingStandsAboveItsRun) {
   openFile(test::sampleTraceFile(4, {}));
   whatIf();
-  const auto xOf = [&](const QString& heading) {
+  const auto x_of = [&](const QString& heading) {
     for (const auto* label : window.findChildren<QLabel*>())
       if (label->text().startsWith(heading + " · ")) return label->mapTo(&window, QPoint(0, 0)).x();
     ADD_FAILURE() << heading.toStdString() << " is no heading";
     return -1;
   };
-  EXPECT_LT(xOf("BEFORE"), xOf("AFTER")) << "the stage of before is the left one";
+  EXPECT_LT(x_of("BEFORE"), x_of("AFTER")) << "the stage of before is the left one";
   window.showView("compare");
   QCoreApplication::processEvents();
   // The cards are A, which is after, and B.
-  EXPECT_LT(xOf("AFTER"), xOf("BEFORE"));
+  EXPECT_LT(x_of("AFTER"), x_of("BEFORE"));
   window.showView("ring");
-  EXPECT_LT(xOf("BEFORE"), xOf("AFTER"));
+  EXPECT_LT(x_of("BEFORE"), x_of("AFTER"));
 }
 
 /// The statements of the Compare view about before and after.

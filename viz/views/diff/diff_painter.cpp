@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ranges>
 
 #include "viz/kit/page.h"
 #include "viz/style/elide.h"
@@ -73,9 +72,9 @@ class Layout {
                                        {ErrorUnit::kUlp, "ULP", {}}};
     const QFontMetricsF metrics(textFont(12));
     double x = map().right();
-    for (UnitButton& button : std::views::reverse(buttons)) {
-      const double w = std::round(metrics.horizontalAdvance(button.name)) + 18;
-      button.box = QRectF(x - w, map().top() - 1, w, 24);
+    for (auto button = buttons.rbegin(); button != buttons.rend(); ++button) {
+      const double w = std::round(metrics.horizontalAdvance(button->name)) + 18;
+      button->box = QRectF(x - w, map().top() - 1, w, 24);
       x -= w + 4;
     }
     return buttons;
