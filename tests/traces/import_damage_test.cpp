@@ -236,22 +236,6 @@ TEST(ImportDamage, ReportsValuesThatTheirFileLacks) {
       says(*copy.open(), std::string("the values of t3000 in ") + kValues + " are not there"));
 }
 
-TEST(ImportDamage, LimitsHowManyTensorsMayShareValues) {
-  const Copy copy;
-  const auto lines = copy.lines(kFirst);
-  const auto q = std::ranges::find_if(lines, [](const std::string& line) {
-    return line.find(R"("what":"q")") != std::string::npos;
-  });
-  for (int i = 0; i < 40; ++i) {
-    std::string more = *q;
-    const auto id = more.find("\"id\":");
-    more.replace(id, more.find(',', id) - id, "\"id\":" + std::to_string(90'000 + i));
-    const auto step = more.find("\"step\":0");
-    copy.add(more.replace(step, 8, "\"step\":" + std::to_string(i + 1)));
-  }
-  EXPECT_TRUE(says(*copy.open(), "are named by too many tensors"));
-}
-
 TEST(ImportDamage, MoreBuffersThanABatchCanHaveAreLeftOut) {
   const Copy copy;
   std::string buffers;

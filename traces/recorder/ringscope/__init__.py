@@ -77,6 +77,9 @@ def record(folder, model=None, steps=range(1), **options):
         if isinstance(error, SystemExit) and error.code in (None, 0):
             stop()
             raise
+        if isinstance(error, KeyboardInterrupt):
+            stop("interrupted")
+            raise
         stop(f"failed: {type(error).__name__}: {error}"[:300])
         raise
     stop()
@@ -84,6 +87,6 @@ def record(folder, model=None, steps=range(1), **options):
 
 def log(**numbers):
     """Records the numbers that the job logs for this training step, for instance loss=… and grad_norm=…. Reads
-    tensors of one element."""
+    tensors of one element. Does not raise: a value that is no number is reported in the recording and left out."""
     if _current is not None:
         _current.log(numbers)

@@ -2,6 +2,7 @@
 """Installs and removes a session's observers."""
 
 import atexit
+import math
 
 import torch
 import torch.distributed as dist
@@ -20,6 +21,7 @@ from ._standing import Standing
 from ._training import LossObserver, OptimizerObserver
 from ._works import WorkObserver
 
+_UNREADABLE = object()  # stands for a logged value that is no number
 _DECLARED = {
     "mask": ("causal", "full", "window"),
     "loss": ("mean_over_targets",),
@@ -160,15 +162,23 @@ class Recording:
         self.watch = None
 
     def log(self, numbers):
-        values = {}
-        for name, value in numbers.items():
-            value = value.detach().item() if isinstance(value, torch.Tensor) else value
-            values[name] = float(value)
         session = self.session
+        values = {name: self._number(name, value) for name, value in numbers.items()}
+        values = {name: value for name, value in values.items() if value is not _UNREADABLE}
         step = session.step - 1 if session.microbatch < 0 and session.step > 0 else session.step
         wanted = session.fingerprints or session.steps is None or step in session.steps
         if values and session.running and wanted:
             session.line("log", step=step, values=values)
+
+    def _number(self, name, value):
+        """Returns the number to record: None when it is not finite, _UNREADABLE when `value` is no number."""
+        try:
+            number = float(value.detach().item() if isinstance(value, torch.Tensor) else value)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            if self.session.running:
+                self.session.trouble(f"log({name}=)", error)
+            return _UNREADABLE
+        return number if math.isfinite(number) else None
 
     def _at_exit(self):
         import ringscope

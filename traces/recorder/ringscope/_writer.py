@@ -2,6 +2,7 @@
 """One rank's files of a recording; FORMAT.md describes their contents."""
 
 import json
+import math
 import os
 import sys
 import threading
@@ -13,6 +14,22 @@ from ._values import ValueFiles
 
 VERSION = 1
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # json.dumps() would make one per line
+
+
+def _finite(value):
+    """Returns `value` with null in the place of each number that JSON cannot express (NaN and infinities)."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _encode(fields):
+    try:
+        return _ENCODER.encode(fields)
+    except ValueError:
+        return _ENCODER.encode(_finite(fields))
 
 
 def _boot_id():
@@ -80,7 +97,7 @@ class RankWriter:
         return time.monotonic_ns() - self.start_ns
 
     def line(self, kind, **fields):
-        text = (_ENCODER.encode({"line": kind, **fields}) + "\n").encode()
+        text = (_encode({"line": kind, **fields}) + "\n").encode()
         self.left_bytes -= len(text)
         if self.broken:
             return

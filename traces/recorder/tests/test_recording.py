@@ -189,6 +189,35 @@ class OneProcess(unittest.TestCase):
             self.assertEqual(step(self.model, self.optimizer), expected)
         self.assertGreater(lines_of(self.folder)[-1]["troubles"], 0)
 
+    def test_no_logged_value_raises_and_numbers_that_are_not_finite_are_null(self):
+        odd = {
+            "loss": torch.tensor(float("nan")),
+            "grad_norm": float("inf"),
+            "rate": 1e300,
+            "many": torch.ones(2),
+            "empty": torch.empty(0),
+            "text": "none",
+            "nothing": None,
+            "huge": 10**400,
+        }
+        with ringscope.record(self.folder, model=self.model):
+            step(self.model, self.optimizer)
+            ringscope.log(**odd)
+        lines = lines_of(self.folder)
+        (logged,) = of_kind(lines, "log")
+        self.assertEqual(logged["values"], {"loss": None, "grad_norm": None, "rate": 1e300})
+        left_out = [line["where"] for line in of_kind(lines, "trouble")]
+        self.assertEqual(left_out, [f"log({name}=)" for name in ("many", "empty", "text", "nothing", "huge")])
+
+    def test_a_loss_that_is_no_number_is_recorded_without_its_sum(self):
+        with torch.no_grad():
+            next(self.model.parameters()).fill_(float("nan"))
+        with ringscope.record(self.folder, model=self.model):
+            step(self.model, self.optimizer)
+        (loss,) = of_kind(lines_of(self.folder), "loss")
+        self.assertIsNone(loss["sum"])
+        self.assertGreater(loss["targets"], 0)
+
     def test_only_the_asked_steps_are_recorded(self):
         with ringscope.record(self.folder, model=self.model, steps=[1]):
             for _ in range(3):

@@ -93,6 +93,11 @@ class OneRank(unittest.TestCase):
                 sys.exit(code)
             self.assertEqual(lines(os.path.join(folder, "rank-00000.jsonl"))[-1]["why"], why)
 
+    def test_an_interrupt_by_the_user_is_no_failure(self):
+        with self.assertRaises(KeyboardInterrupt), ringscope.record(self.folder, steps=range(0)):
+            raise KeyboardInterrupt
+        self.assertEqual(lines(self.file)[-1]["why"], "interrupted")
+
     def test_it_can_be_left_out_and_a_wrong_time_is_refused(self):
         ringscope.start(self.folder, steps=range(0), stalled_after=0)
         ringscope.stop()

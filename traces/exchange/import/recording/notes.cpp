@@ -22,7 +22,8 @@ void addSteps(RecordedJob& job) {
       if (line.kind() == "log") {
         const nlohmann::json logged = line.part("values").json();
         for (const auto& [name, value] : logged.items())
-          if (value.is_number()) steps[step].emplace(name, value);
+          // The recorder writes null for NaN and infinities, as the note does.
+          if (value.is_number() || value.is_null()) steps[step].emplace(name, value);
       }
       if (line.kind() == "clip" && line.real("norm") && line.real("norm_type") == 2)
         steps[step].emplace("grad_norm", *line.real("norm"));
@@ -75,6 +76,11 @@ void addLeftOut(RecordedJob& job, const RankLines& rank) {
                              " did not fit into the recorder's budget_bytes");
 }
 
+/// Reports whether the user interrupted the program, which older recorders recorded as an error.
+bool isInterrupted(const std::string& why) {
+  return why == "interrupted" || why.starts_with("failed: KeyboardInterrupt");
+}
+
 /// Reports whether the program left by sys.exit() with success, which older recorders recorded as
 /// an error.
 bool exitedWithSuccess(const std::string& why) {
@@ -89,7 +95,8 @@ Ending endingOf(const RankLines& rank) {
     if (line.kind() != "end") continue;
     const std::string why = line.text("why");
     if (why == "finished" || exitedWithSuccess(why)) return {HowEnded::kFinished, ""};
-    return {why.starts_with("failed") ? HowEnded::kFailed : HowEnded::kStopped,
+    const bool failed = why.starts_with("failed") && !isInterrupted(why);
+    return {failed ? HowEnded::kFailed : HowEnded::kStopped,
             "rank " + toString(rank.rank) + ": " + why};
   }
   return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};

@@ -41,6 +41,7 @@ RecordedValues::File& RecordedValues::open(const std::string& name,
     if (!fs::is_regular_file(fs::symlink_status(path, error)))
       throw inputError(name + ", a file of values, is missing");
     file.index = SafeTensorsIndex::read(path.string());
+    file.size_bytes = fs::file_size(path);
     file.is_read = true;
     if (!file.index.cut_off.empty())
       problems.push_back(name + " was cut: it ends before the values of " +
@@ -83,9 +84,12 @@ bool RecordedValues::add(KeptValues& kept, const Line& values, DType dtype,
   const SafeTensorPlace& place = found->second;
   if (place.dtype != safeTensorName(dtype) || place.shape != shape)
     return refuse("have another type or shape than their tensor");
-  constexpr int kMostUses = 16;  // a few records may share values; without a limit a small file
-                                 // could expand to huge memory
-  if (++file.uses[key] > kMostUses) return refuse("are named by too many tensors");
+  // Layers may share values, such as rotary tables. Without a limit a small file could expand to
+  // huge memory.
+  constexpr std::uint64_t kMostExpansion = 16;
+  file.named_bytes += place.size_bytes;
+  if (file.named_bytes > kMostExpansion * file.size_bytes)
+    return refuse("are named by too many tensors");
   if (kept.parts.empty()) kept.what = key + " in " + name;
   kept.parts.push_back({name, place.begin, place.size_bytes});
   return true;

@@ -51,7 +51,8 @@ class RecordedValues {
   struct File {
     SafeTensorsIndex index;
     bool is_read = false;
-    std::map<std::string, int> uses;  ///< number of tensors that refer to the values of this key
+    std::uint64_t size_bytes = 0;
+    std::uint64_t named_bytes = 0;  ///< total size of the values of the tensors that refer to it
   };
   bool add(KeptValues& kept, const Line& values, DType dtype,
            const std::vector<std::int64_t>& shape, std::vector<std::string>& problems);

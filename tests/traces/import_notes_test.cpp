@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers that a recorded job logs, and how the job ended.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/places.h"
+#include "tests/support/recording_copy.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/ending.h"
+#include "traces/format/trace/step_log.h"
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr const char* kFiles[] = {"rank-00000.jsonl", "rank-00001.jsonl"};
+
+/// Opens a copy of a real recording in which a field of both ranks is changed.
+std::shared_ptr<Trace> openWith(const std::string& before, const std::string& after) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  for (const char* file : kFiles) copy.change(file, before, after);
+  return openTrace(copy.path());
+}
+
+TEST(ImportNotes, ALoggedNullIsNoNumber) {
+  const auto trace = openWith(R"("loss":4.222513198852539)", R"("loss":null)");
+  const auto steps = loggedSteps(*trace);
+  ASSERT_TRUE(steps.contains(0));
+  ASSERT_TRUE(steps.at(0).loss);
+  EXPECT_TRUE(std::isnan(*steps.at(0).loss));
+}
+
+TEST(ImportNotes, AnInterruptByTheUserIsNoFailure) {
+  for (const char* why : {"interrupted", "failed: KeyboardInterrupt: "}) {
+    const auto trace = openWith(R"("why":"finished")", std::string(R"("why":")") + why + '"');
+    EXPECT_EQ(endingOf(*trace).how, HowEnded::kStopped) << why;
+  }
+  const auto trace = openWith(R"("why":"finished")", R"("why":"failed: ValueError: wrong")");
+  EXPECT_EQ(endingOf(*trace).how, HowEnded::kFailed);
+}
+
+}  // namespace
+}  // namespace ringscope::traces
