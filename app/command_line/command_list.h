@@ -7,25 +7,28 @@
 // the names and help lines of commands whose functions exist only in ringscope-engine.
 
 /// Commands that train, attend or measure. ringscope hands them over to ringscope-engine.
-#define RINGSCOPE_ENGINE_COMMANDS(COMMAND)                                                     \
-  COMMAND(Train, "train", "Training steps under context parallelism")                          \
-  COMMAND(Attend, "attend", "One attention forward and backward under context parallelism")    \
-  COMMAND(Checkpoint, "checkpoint", "What a checkpoint holds; its weights as one safetensors") \
-  COMMAND(Bench, "bench", "Named benchmarks with their peers in one run")
+#define RINGSCOPE_ENGINE_COMMANDS(COMMAND)                                                        \
+  COMMAND(Train, "train", "Run training steps under context parallelism")                         \
+  COMMAND(Attend, "attend", "Run one attention, forward and backward, under context parallelism") \
+  COMMAND(Checkpoint, "checkpoint",                                                               \
+          "Show the contents of a checkpoint, or write its weights as one safetensors file")      \
+  COMMAND(Bench, "bench", "Run a benchmark together with what it is compared with")
 
 /// Commands that read recordings. ringscope runs them itself, without LibTorch.
-#define RINGSCOPE_READING_COMMANDS(COMMAND)                                                       \
-  COMMAND(Diff, "diff", "Where a run leaves unsharded attention first")                           \
-  COMMAND(Doctor, "doctor", "Find sharding mistakes in a trace")                                  \
-  COMMAND(Mistakes, "mistakes", "The catalogue of mistakes people make with context parallelism") \
-  COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                   \
-  COMMAND(Info, "info", "What a trace holds")                                                     \
-  COMMAND(Query, "query", "SQL over what a trace holds")                                          \
-  COMMAND(Export, "export", "Write a trace for other programs")                                   \
-  COMMAND(Import, "import", "Turn a recorded PyTorch job into a trace")                           \
-  COMMAND(Listen, "listen", "Follow a PyTorch job while it runs; who waits for whom")             \
-  COMMAND(Merge, "merge", "Join the files of rank processes, one a rank, into one trace")         \
-  COMMAND(Predict, "predict", "What step time and exposed communication would be elsewhere")      \
+#define RINGSCOPE_READING_COMMANDS(COMMAND)                                                      \
+  COMMAND(Diff, "diff",                                                                          \
+          "Show where a run first differs from unsharded attention or from another run")         \
+  COMMAND(Doctor, "doctor", "Find sharding mistakes in a trace")                                 \
+  COMMAND(Mistakes, "mistakes", "List the known mistakes of context parallelism")                \
+  COMMAND(Verify, "verify", "Recompute recorded attention in fp64 and compare")                  \
+  COMMAND(Info, "info", "Show the contents of a trace")                                          \
+  COMMAND(Query, "query", "Query a trace with SQL")                                              \
+  COMMAND(Export, "export", "Write a trace for other programs")                                  \
+  COMMAND(Import, "import", "Convert a recorded PyTorch job to a trace")                         \
+  COMMAND(Listen, "listen",                                                                      \
+          "Follow a PyTorch job while it runs, and report which rank waits for which")           \
+  COMMAND(Merge, "merge", "Join the files of rank processes, one file per rank, into one trace") \
+  COMMAND(Predict, "predict", "Predict step time and exposed communication on other hardware")   \
   COMMAND(Gui, "gui", "Start the window")
 
 /// Two arguments for the COMMAND parameter above, for use in namespace ringscope::app. The first

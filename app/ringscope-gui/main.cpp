@@ -55,7 +55,8 @@ Options parse(const QApplication& app) {
         "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
         "gets its recording, else it is a new folder among the window's runs"},
        {"against", "A second recording, for the Compare view", "TRACE2"},
-       {"floor", "A second recording of what --against names: how far equal runs differ", "TRACE3"},
+       {"floor", "A second recording of the run of --against. It shows how far equal runs differ",
+        "TRACE3"},
        {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
        {"view", "The view to show", "NAME", "ring"},
        {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},

@@ -203,26 +203,28 @@ int run(Options& o) {
 
 void defineAttend(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<Options>();
-  command.add_option("INPUT", options->input, "safetensors with q, k, v, dout");
+  command.add_option("INPUT", options->input, "A safetensors file with q, k, v and dout");
   command.add_option("--random", options->random,
-                     "B,H,S,D or B,H,S,D,Hkv in place of INPUT: standard normal q, k, v and dout; "
-                     "8,8,64,32 is PyTorch's worked example");
-  addNamed(command, "--dtype", options->dtype, "Type of --random (default: float32)",
+                     "B,H,S,D or B,H,S,D,Hkv: use random normal q, k, v and dout of this shape "
+                     "instead of INPUT; 8,8,64,32 is PyTorch's worked example");
+  addNamed(command, "--dtype", options->dtype, "Type of the tensors of --random (default: float32)",
            {"float32", "float64", "bfloat16", "float16"});
   command.add_option("-o,--output", options->output,
-                     "safetensors for out, lse, dq, dk, dv; needed with INPUT");
+                     "Write out, lse, dq, dk and dv to this safetensors file; required with INPUT");
   options->addTo(command, options->config);
-  command.add_flag("--pad", options->config.pad,
-                   "Pad the sequence, or each document, to what the balance needs");
+  command.add_flag(
+      "--pad", options->config.pad,
+      "Pad the sequence, or each document, to a length that the balance can distribute");
   command
       .add_option("--dropout", options->config.dropout,
-                  "Chance that a pair of query and key is dropped (by plain matrix products: no "
-                  "fused CPU kernel offers it)")
+                  "Probability that a query-key pair is dropped. Uses plain matrix products, "
+                  "because no fused CPU kernel supports dropout")
       ->check(CLI::Range(0.0, 0.99));
-  command.add_option("--seed", options->config.seed, "Random state of --random and --dropout")
+  command.add_option("--seed", options->config.seed, "Seed for --random and --dropout")
       ->check(seedNumber());
-  command.add_option("--mistake", options->mistakes,
-                     "Inject a mistake of the catalogue, everywhere or at ID:rank=R alone");
+  command.add_option(
+      "--mistake", options->mistakes,
+      "Inject a mistake from `ringscope mistakes` on all ranks, or on one rank with ID:rank=R");
   command.callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -49,15 +49,15 @@ struct AttentionOptions {
     addAttention(command, run);
     addRanks(command, run);
     auto* file = command.add_option("--trace", trace,
-                                    "Record into this .rscope file, in place of an older recording "
-                                    "there once the run has computed something");
-    command.add_flag("--no-replace", no_replace, "Refuse to replace an older recording")
+                                    "Record to this .rscope file. Replaces an older recording once "
+                                    "the run has computed something");
+    command.add_flag("--no-replace", no_replace, "Fail instead of replacing an older recording")
         ->needs(file);
     command
         .add_option("--capture", run.capture,
-                    "What a recording keeps: none, stats, full or values:steps=A-B")
+                    "What the recording contains: none, stats, full or values:steps=A-B")
         ->capture_default_str();
-    command.add_flag("--verify", run.verify, "Compare with unsharded attention in fp64");
+    command.add_flag("--verify", run.verify, "Compare the run with unsharded attention in fp64");
     command.add_flag("--json", json, "Print the report as JSON");
   }
 
@@ -73,44 +73,49 @@ struct AttentionOptions {
   void addAttention(CLI::App& command, traces::RunSpec& run) {
     cp_ = command
               .add_option("--cp", run.cp,
-                          "Ranks that share a sequence (default: CP_SIZE, else 4; with --launch "
-                          "env all that dp and tp leave of WORLD_SIZE)")
+                          "Number of ranks that share a sequence (default: CP_SIZE, otherwise 4; "
+                          "with --launch env WORLD_SIZE / (dp × tp))")
               ->envname("CP_SIZE")
               ->check(CLI::Range(1, 64))
               ->capture_default_str();
-    addNamed(command, "--strategy", run.strategy, "How attention is shared");
+    addNamed(command, "--strategy", run.strategy, "How ranks share attention");
     command
         .add_option("--ulysses", run.ulysses,
-                    "Ranks that share heads, with --strategy hybrid (default: chosen)")
+                    "Number of ranks that share heads, with --strategy hybrid (default: chosen by "
+                    "the model's heads)")
         ->check(CLI::Range(1, 64));
-    addNamed(command, "--rotate", run.rotate, "How KV blocks travel round a ring");
-    addNamed(command, "--order", run.order, "Which block backward begins with");
-    command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
+    addNamed(command, "--rotate", run.rotate, "How KV blocks move around a ring");
+    addNamed(command, "--order", run.order, "The block with which backward begins");
+    command.add_flag("--fp8", run.fp8, "Send KV as FP8 (e4m3) with one scale per row");
     addNamed(command, "--kernel", run.kernel,
-             "What attends a block: ATen's flash or memory-efficient operator, or plain products");
+             "The kernel that attends a block: ATen's flash or memory-efficient operator, or plain "
+             "matrix products (math)");
     addNamed(command, "--p2p", run.p2p,
-             "How a hop is posted: send and receive at once, or each by itself, even ranks sending "
-             "first and odd ranks receiving first");
+             "How a hop is posted: batched posts send and receive together; ordered posts them one "
+             "after the other, and odd ranks receive first");
     command
         .add_option("--buffer", buffers,
-                    "NAME:DIM[:restore]: a buffer that is cut along this dimension, and made whole "
-                    "again after the step; once for each (default: all but freqs_cis)")
+                    "NAME:DIM[:restore]: shard this buffer along this dimension, and restore it "
+                    "after the step. Repeatable (default: all buffers except freqs_cis)")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     addNamed(command, "--balance", run.balance,
-             "How tokens are dealt (default: head_tail for causal masks)");
-    addNamed(command, "--mask", mask, "Which keys a query sees");
-    command.add_option("--window", run.window, "Keys seen to the left, the query's own included")
+             "How tokens are distributed over ranks (default: head_tail for causal masks)");
+    addNamed(command, "--mask", mask, "The keys that a query attends");
+    command
+        .add_option("--window", run.window,
+                    "Number of keys that a query attends, including its own, with --mask window")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
   }
   void addRanks(CLI::App& command, traces::RunSpec& run) {
     addNamed(command, "--transport", transport,
-             "What carries messages (default: local between threads, else gloo)");
-    addNamed(command, "--launch", run.launch, "What a rank is");
-    addNamed(command, "--device", run.device, "Where tensors are");
+             "The transport of messages (default: local between threads, otherwise gloo)");
+    addNamed(command, "--launch", run.launch,
+             "Whether ranks are threads, processes, or given by the environment of torchrun (env)");
+    addNamed(command, "--device", run.device, "The device that holds the tensors");
     command
         .add_option("--timeout", timeout_seconds,
-                    "Seconds after which a rank that neither computes nor waits is called stuck")
+                    "Seconds without progress after which a rank is reported as stuck")
         ->check(CLI::Range(1, 86'400))
         ->capture_default_str();
   }

@@ -233,41 +233,43 @@ int run(const Options& o) {
 void defineBench(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<Options>();
   command
-      .add_option(
-          "NAME", o->name,
-          "attention (all strategies beside unsharded flash attention), memory (peak a rank "
-          "over length and ranks), hop (a KV block between two ranks beside memcpy and raw "
-          "gloo), observe (what a stage costs to be seen) or verdict (what --verify misses and "
-          "accuses wrongly)")
+      .add_option("NAME", o->name,
+                  "attention (all strategies and unsharded flash attention), memory (peak per rank "
+                  "by length and ranks), hop (a KV block between two ranks, memcpy and plain "
+                  "gloo), observe (the cost of recording a stage) or verdict (errors that --verify "
+                  "misses, and correct runs that it rejects)")
       ->required();
-  command.add_option("--cp", o->cp, "Ranks")->check(CLI::Range(1, 64))->capture_default_str();
+  command.add_option("--cp", o->cp, "Number of ranks")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command
       .add_option("--ranks", o->ranks,
-                  "Numbers of ranks that verdict draws from, with commas between them (2,4,8,16)")
+                  "The numbers of ranks that verdict chooses from, separated by commas (2,4,8,16)")
       ->delimiter(',')
       ->check(CLI::Range(2, 64));
-  command.add_option("--length", o->length, "Tokens")
+  command.add_option("--length", o->length, "Number of tokens")
       ->check(CLI::Range(64, 1 << 24))
       ->capture_default_str();
-  command.add_option("--batch", o->batch, "Sequences")
+  command.add_option("--batch", o->batch, "Number of sequences")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command.add_option("--heads", o->heads, "Query heads")
+  command.add_option("--heads", o->heads, "Number of query heads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command.add_option("--head-dim", o->width, "Head size")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command.add_option("--rounds", o->rounds, "Timed rounds")
+  command.add_option("--rounds", o->rounds, "Number of timed rounds")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_option("--runs", o->runs, "Tilings of one device beside each verdict")
+  command
+      .add_option("--runs", o->runs, "Number of single-device runs with other tilings per verdict")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_option("--seed", o->seed, "Of the random configurations")
+  command.add_option("--seed", o->seed, "Seed of the random configurations")
       ->check(CLI::Range(0, 1 << 30))
       ->capture_default_str();
-  addNamed(command, "--device", o->device, "Where attention computes: cpu, or cuda for one GPU");
+  addNamed(command, "--device", o->device, "The device: cpu, or cuda for one GPU");
   command.add_flag("--json", o->json, "Print the report as JSON");
   command.callback([o, &exit_code] { exit_code = run(*o); });
 }

@@ -86,13 +86,13 @@ void defineCheckpoint(CLI::App& command, int&) {
   auto o = std::make_shared<Options>();
   command
       .add_option("FOLDER", o->folder,
-                  "What train --checkpoint wrote; the newest whole checkpoint of it is taken")
+                  "A folder that train --checkpoint wrote. Its newest complete checkpoint is used")
       ->required();
-  command.add_option("-o,--output", o->out,
-                     "Write the weights into this safetensors file, whole, by their Hugging Face "
-                     "names");
+  command.add_option(
+      "-o,--output", o->out,
+      "Write the complete weights to this safetensors file under their Hugging Face names");
   command.add_flag("--optimizer", o->optimizer,
-                   "With -o: also the optimizer's first.NAME, second.NAME and master.NAME");
+                   "With -o: also write the optimizer's first.NAME, second.NAME and master.NAME");
   command.add_flag("--json", o->json, "Print as JSON");
   command.callback([o] {
     const engine::Checkpoint checkpoint = opened(o->folder);

@@ -206,45 +206,44 @@ int run(Options& o) {
 void addData(CLI::App& command, engine::TrainConfig& c) {
   command.add_option(
       "--model", c.model_dir,
-      "A Hugging Face folder of a Llama, Mistral, Qwen2 or Qwen3, whose sliding_window holds where "
-      "--window asks for none; without it a small model is made");
+      "The Hugging Face folder of a Llama, Mistral, Qwen2 or Qwen3 model (default: a small model "
+      "with random weights). Its sliding_window is used unless --window is given");
   command.add_option("--text", c.text, "Text files to train on");
   command.add_option("--tokenizer", c.tokenizer,
-                     "SentencePiece, for --text (default: tokenizer.model of --model, else bytes)");
+                     "The SentencePiece model for --text (default: tokenizer.model of --model, "
+                     "otherwise one token per byte)");
   command.add_option("--separator", c.separator,
-                     "What parts a text into documents, for --mask documents (default: its end)");
-  command.add_option("--tokens", c.tokens, "safetensors with input_ids, labels, position_ids");
-  command.add_option("--steps", c.steps, "Training steps")
+                     "The separator of documents in a text (default: each text is one document)");
+  command.add_option("--tokens", c.tokens, "A safetensors file of input_ids, labels, position_ids");
+  command.add_option("--steps", c.steps, "Number of training steps")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--seq-len", c.seq_len, "Tokens in a sequence, with --text")
+  command.add_option("--seq-len", c.seq_len, "Number of tokens per sequence, with --text")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command
-      .add_option("--batch", c.batch, "Sequences in a batch of all dp ranks together, with --text")
+  command.add_option("--batch", c.batch, "Sequences per batch over all dp ranks, with --text")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
 }
 
 /// Adds the options for the training itself.
 void addNumbers(CLI::App& command, engine::TrainConfig& c) {
-  addNamed(command, "--dtype", c.dtype, "float32, float64, or bfloat16 with fp32 masters",
+  addNamed(command, "--dtype", c.dtype, "Type of activations; bfloat16 keeps float32 weights",
            {"float32", "float64", "bfloat16"});
-  command
-      .add_option("--seed", c.seed, "For weights, the order of blocks, dropout, places of mistakes")
+  command.add_option("--seed", c.seed, "Seed for weights, order of blocks, dropout, mistakes")
       ->check(seedNumber())
       ->capture_default_str();
   command.add_option("--lr", c.lr, "Learning rate")->check(realNumber())->capture_default_str();
-  command.add_option("--weight-decay", c.weight_decay, "AdamW's weight decay")
+  command.add_option("--weight-decay", c.weight_decay, "Weight decay of AdamW")
       ->check(realNumber())
       ->capture_default_str();
-  command.add_option("--max-norm", c.max_norm, "Gradients are clipped at this norm")
+  command.add_option("--max-norm", c.max_norm, "Clip gradients to this norm")
       ->check(realNumber())
       ->capture_default_str();
   command
       .add_option("--dropout", c.dropout,
-                  "Chance that a pair of query and key is dropped (by plain matrix products: no "
-                  "fused CPU kernel offers it)")
+                  "Probability that a query-key pair is dropped. Uses plain matrix products, "
+                  "because no fused CPU kernel supports dropout")
       ->check(CLI::Range(0.0, 0.99));
 }
 
@@ -261,31 +260,35 @@ void defineTrain(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<Options>();
   auto& c = o->config;
   addData(command, c);
-  command.add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, else 1)")
+  command.add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, otherwise 1)")
       ->envname("DP_SIZE")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--tp", c.tp, "Ranks that share each layer (default: TP_SIZE, else 1)")
+  command.add_option("--tp", c.tp, "Ranks that share each layer (default: TP_SIZE, otherwise 1)")
       ->envname("TP_SIZE")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--sinks", c.sinks,
-                   "Attention sinks: each layer learns a logit a query head that takes its share "
-                   "of every row's softmax (drawn where --model has none)");
-  command.add_flag("--recompute", c.recompute, "Compute activations again in backward");
-  command.add_option("--checkpoint", c.checkpoint_dir, "Save the run's state into this folder");
+                   "Use attention sinks: each layer learns one logit per query head that takes "
+                   "part in every row's softmax (random if --model has none)");
+  command.add_flag("--recompute", c.recompute, "Recompute activations in backward");
+  command.add_option("--checkpoint", c.checkpoint_dir, "Save checkpoints in this folder");
   command
       .add_option("--checkpoint-every", c.checkpoint_every,
-                  "Steps between checkpoints (default: one at the end)")
+                  "Number of steps between checkpoints (default: one checkpoint at the end)")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_flag("--resume", c.resume, "Go on from the newest checkpoint of --checkpoint");
+  command.add_flag("--resume", c.resume, "Resume from the newest checkpoint of --checkpoint");
   command.add_option("--save-model", o->save_model,
-                     "Write config.json and model.safetensors into this folder at the end");
+                     "Write config.json and model.safetensors to this folder at the end");
   addNumbers(command, c);
-  command.add_option("--mistake", c.mistakes,
-                     "Inject a mistake of the catalogue: ID or ID:rank=R,layer=L,step=S,buffer=B");
-  command.add_option("--log", o->log, "A JSON line a step");
+  command.add_option(
+      "--mistake", c.mistakes,
+      "Inject a mistake from `ringscope mistakes`: ID or ID:rank=R,layer=L,step=S,buffer=B");
+  command.add_option("--log", o->log, "Write one JSON line per step to this file");
   command.add_option("--export-state", o->export_state,
-                     "safetensors for logits, gradients and weights");
-  command.add_option("--control", o->control, "Speak the control connection (held: till told)")
+                     "Write logits, gradients and weights to this safetensors file");
+  command
+      .add_option("--control", o->control,
+                  "Serve the control protocol on standard input and output; stdio-held waits for "
+                  "the first `continue`")
       ->check(CLI::IsMember({"stdio", kHeld}));
   o->addTo(command, c);
   command.callback([o, &exit_code] { exit_code = run(*o); });

@@ -144,17 +144,16 @@ void defineDiff(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<Options>();
   command
       .add_option("TRACE", o->path,
-                  "A .rscope file recorded with --verify, or, with --against, any")
+                  "A .rscope file that was recorded with --verify; with --against, any recording")
       ->required();
   command
       .add_option("--against", o->against,
-                  "Another recording of the same model and data, of any mesh: what differs, by "
-                  "logical place")
+                  "Compare with another recording of the same model and data, on any mesh")
       ->type_name("TRACE");
   command
       .add_option("--floor", o->floor,
-                  "A second recording of what --against names: how far equal runs differ. Two runs "
-                  "that were recorded with --verify need none")
+                  "A second recording of the run of --against. It shows how far equal runs differ. "
+                  "Not needed if both runs were recorded with --verify")
       ->type_name("TRACE");
   command.add_flag("--json", o->json, "Print as JSON");
   command.callback([=, &exit_code] { exit_code = run(*o); });

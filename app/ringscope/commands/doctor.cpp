@@ -88,11 +88,11 @@ void defineDoctor(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<Options>();
   command.add_option("TRACE", o->trace, "A .rscope file")->required();
   command.add_flag("--json", o->json, "Print as JSON");
-  command.add_option("--sarif", o->sarif, "Write the findings as SARIF, for code review");
-  command.add_option("--junit", o->junit, "Write a test case a rule as JUnit's XML");
+  command.add_option("--sarif", o->sarif, "Write the findings as SARIF to this file");
+  command.add_option("--junit", o->junit, "Write one JUnit test case per rule to this XML file");
   command.add_option("--baseline", o->baseline,
-                     "Accept the findings of this file, which doctor --json printed; exit 1 only "
-                     "for others");
+                     "A file that doctor --json printed. Its findings are accepted: only other "
+                     "findings give exit code 1");
   command.callback([=, &exit_code] { exit_code = run(*o); });
 }
 

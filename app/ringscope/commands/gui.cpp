@@ -9,17 +9,15 @@ void defineGui(CLI::App& command, int&) {
     bool listen = false;
   };
   auto options = std::make_shared<Options>();
-  command.add_option(
-      "TRACE", options->trace,
-      "A recording; without it, a live run of the sample model. With --listen: where "
-      "to listen, a path for a Unix socket or 127.0.0.1:PORT");
+  command.add_option("TRACE", options->trace,
+                     "A recording (default: a live run of the sample model). With --listen: the "
+                     "path of a Unix socket or 127.0.0.1:PORT");
   auto* listen = command.add_flag("--listen", options->listen,
                                   "Follow a PyTorch job that records itself with RINGSCOPE_LIVE");
   command
-      .add_option(
-          "-o,--output", options->folder,
-          "With --listen: the folder that gets the job's recording; without it, it is a new "
-          "folder among the window's runs")
+      .add_option("-o,--output", options->folder,
+                  "With --listen: the folder for the job's recording (default: a new folder in the "
+                  "window's folder of runs)")
       ->needs(listen);
   auto* against =
       command.add_option("--against", options->against, "A second recording, for the Compare view")
@@ -27,7 +25,7 @@ void defineGui(CLI::App& command, int&) {
           ->excludes(listen);
   command
       .add_option("--floor", options->floor,
-                  "A second recording of what --against names: how far equal runs differ")
+                  "A second recording of the run of --against. It shows how far equal runs differ")
       ->type_name("TRACE3")
       ->needs(against);
   command.callback([options] {

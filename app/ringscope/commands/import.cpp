@@ -18,14 +18,14 @@ void defineImport(CLI::App& command, int&) {
   auto without = std::make_shared<std::string>();
   command
       .add_option("RECORDING", *input,
-                  "A folder that the Python recorder wrote, files of PyTorch's profiler or Flight "
-                  "Recorder (JSON, one a rank), or a .rscope file to be shared")
+                  "A folder of the Python recorder, files of PyTorch's profiler or Flight Recorder "
+                  "(JSON, one file per rank), or a .rscope file")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(
       "--without", *without,
-      "Leave out before it is shared, any of: tokens (ids, labels, logits), weights (and "
-      "gradients), paths, hosts (machine and time); or all");
+      "Data to leave out, so that the file can be shared: all, or any of tokens (ids, labels, "
+      "logits), weights (and gradients), paths, hosts (machine and time)");
   command.add_flag("--json", *json, "Print as JSON");
   command.callback([=] {
     const auto problems = traces::writeTrace(*input, *output, traces::Redaction::parse(*without));

@@ -99,8 +99,8 @@ void defineInfo(CLI::App& command, int&) {
   command.add_option("TRACE", *path, "A .rscope file")->required();
   command.add_flag("--json", *json, "Print as JSON");
   command.add_flag("--check", *check,
-                   "Decode all events first, and name all that is damaged; without it they are "
-                   "counted by the index of the file");
+                   "Decode all events and list all damage. Without this option, events are counted "
+                   "by the file's index");
   command.callback([=] {
     const auto trace = traces::openTrace(*path);
     if (*check) trace->readEvents();  // counts what is present, not what the index says

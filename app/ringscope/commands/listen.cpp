@@ -158,20 +158,21 @@ void defineListen(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<Options>();
   command
       .add_option("-o,--output", options->folder,
-                  "The folder that gets the job's recording; with a number where it is taken")
+                  "The folder for the job's recording. A number is appended if the folder exists")
       ->required();
   command.add_option("ADDRESS", options->address,
-                     "Where to listen: the path of a Unix socket, or 127.0.0.1:PORT, which asks "
-                     "for the token of RINGSCOPE_TOKEN or one that is made up");
-  command.add_option("--after", options->after_s, "Say who waits for whom after so many seconds")
+                     "The path of a Unix socket, or 127.0.0.1:PORT. Over TCP the job must send the "
+                     "token of RINGSCOPE_TOKEN (default: a random token, which is printed)");
+  command
+      .add_option("--after", options->after_s,
+                  "Report which rank waits for which after this number of seconds without progress")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command.add_flag("--keep", options->keep, "Go on with the next job when one has ended");
-  command.add_flag("--json", options->json, "Print a JSON document a line");
+  command.add_flag("--keep", options->keep, "Wait for the next job after a job has ended");
+  command.add_flag("--json", options->json, "Print one JSON document per line");
   command.footer(
-      "The job is one that records itself (traces/recorder) with RINGSCOPE_LIVE set. Exit code 3: "
-      "a "
-      "rank went away without its last line.");
+      "The job must record itself (traces/recorder) with RINGSCOPE_LIVE set. Exit code 3: a rank "
+      "was lost before it wrote its last line.");
   command.callback([options, &exit_code] { exit_code = listen(*options); });
 }
 

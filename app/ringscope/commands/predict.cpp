@@ -158,16 +158,17 @@ void definePredict(CLI::App& command, int& exit_code) {
   o->run.seq_len = 32768;
   o->run.batch = 0;
   command.add_option("TRACE", o->trace,
-                     "A recording, whose schedule is replayed as if every rank had its own device");
+                     "A recording. Its schedule is replayed as if every rank had its own device");
   command.add_option("--model", o->model,
-                     "A Hugging Face folder or config.json: plans a step without a recording");
+                     "A Hugging Face folder or config.json: predict a step without a recording");
   addRun(command, o->run);
   addHardware(command, *o);
   command
-      .add_option("--sweep", o->sweep, "FROM:TO: lengths, doubling, and where a ring hides hops")
+      .add_option("--sweep", o->sweep,
+                  "Predict sequence lengths from FROM to TO, doubling, and report from which "
+                  "length a ring hides its hops")
       ->type_name("FROM:TO");
-  command.add_option("--step", o->step,
-                     "Of TRACE: this training step (default: all but the first)");
+  command.add_option("--step", o->step, "The training step of TRACE (default: all but the first)");
   command.add_flag("--json", o->json, "Print as JSON");
   command.callback([=, &command, &exit_code] {
     o->named_type = command.count("--dtype") > 0;

@@ -28,7 +28,7 @@ std::string joinKeys(const auto& presets) {
 
 std::string floorText(double us) {
   std::ostringstream text;
-  text << us << " on a device or with --compute, 0 for what was recorded as it was)";
+  text << us << " on a device or with --compute, otherwise 0)";
   return text.str();
 }
 
@@ -66,64 +66,78 @@ void setFloors(const PredictOptions& o, const Floors& of_device, Hardware& hardw
 }
 
 void addRun(CLI::App& command, RunSpec& run) {
-  command.add_option("--dp", run.dp, "Ranks that share the batch")->check(CLI::Range(1, 1 << 20));
-  command.add_option("--tp", run.tp, "Ranks that share each layer")->check(CLI::Range(1, 1024));
-  command.add_option("--cp", run.cp, "Ranks that share a sequence")
+  command.add_option("--dp", run.dp, "Number of ranks that share the batch")
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--tp", run.tp, "Number of ranks that share each layer")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--cp", run.cp, "Number of ranks that share a sequence")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command.add_option("--seq-len", run.seq_len, "Tokens in a sequence")
+  command.add_option("--seq-len", run.seq_len, "Number of tokens per sequence")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
-  command.add_option("--batch", run.batch, "Sequences of all dp ranks (default: one for each)")
+  command
+      .add_option("--batch", run.batch,
+                  "Number of sequences over all dp ranks (default: one per dp rank)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  addNamed(command, "--strategy", run.strategy, "How attention is shared");
-  command.add_option("--ulysses", run.ulysses, "Ranks that share heads, with --strategy hybrid")
+  addNamed(command, "--strategy", run.strategy, "How ranks share attention");
+  command
+      .add_option("--ulysses", run.ulysses,
+                  "Number of ranks that share heads, with --strategy hybrid")
       ->check(CLI::Range(1, 1024));
-  addNamed(command, "--rotate", run.rotate, "How KV blocks travel round a ring");
-  addNamed(command, "--order", run.order, "Which block backward begins with");
+  addNamed(command, "--rotate", run.rotate, "How KV blocks move around a ring");
+  addNamed(command, "--order", run.order, "The block with which backward begins");
   command.add_option_function<std::string>(
       "--balance", [&run](const std::string& text) { run.balance = parse<Balance>(text); },
-      "How tokens are dealt: none, head_tail or striped (default: head_tail for causal masks)");
-  addNamed(command, "--mask", run.mask, "Which keys a query sees");
-  command.add_option("--window", run.window, "Keys seen to the left, the query's own included")
+      "How tokens are distributed over ranks: none, head_tail or striped (default: head_tail for "
+      "causal masks)");
+  addNamed(command, "--mask", run.mask, "The keys that a query attends");
+  command
+      .add_option("--window", run.window,
+                  "Number of keys that a query attends, including its own, with --mask window")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   addNamed(command, "--dtype", run.dtype,
-           "Of weights and activations; with --calibrate that of the recordings");
-  command.add_flag("--fp8", run.fp8, "KV travels as e4m3 with a scale for each row");
-  command.add_flag("--recompute", run.recompute, "Compute activations again in backward");
+           "Type of weights and activations (with --calibrate: the type of the recordings)");
+  command.add_flag("--fp8", run.fp8, "Send KV as FP8 (e4m3) with one scale per row");
+  command.add_flag("--recompute", run.recompute, "Recompute activations in backward");
 }
 
 void addHardware(CLI::App& command, PredictOptions& o) {
-  command.add_option("--link", o.link, "Between ranks: " + joinKeys(linkPresets()));
-  command.add_option("--bandwidth", o.bandwidth, "GB/s of a rank in each direction; 0: endless");
-  command.add_option("--latency", o.latency, "µs");
-  command.add_option("--tp-link", o.tp_link, "Of tensor parallelism alone, by the same names");
-  command.add_flag("--half-duplex", o.half_duplex, "Sending and receiving take turns");
-  command.add_flag("--pair-links", o.pair_links, "Every pair of ranks has a link of its own");
-  command.add_flag("--no-overlap", o.no_overlap, "Messages move only while ranks wait for them");
+  command.add_option("--link", o.link, "The link between ranks: " + joinKeys(linkPresets()));
+  command.add_option("--bandwidth", o.bandwidth,
+                     "Bandwidth per rank in each direction, in GB/s; 0: unlimited");
+  command.add_option("--latency", o.latency, "Latency of a message, in µs");
+  command.add_option(
+      "--tp-link", o.tp_link,
+      "The link for tensor parallelism, by the same names (default: the link between ranks)");
+  command.add_flag("--half-duplex", o.half_duplex,
+                   "A rank cannot send and receive at the same time");
+  command.add_flag("--pair-links", o.pair_links, "Every pair of ranks has its own link");
+  command.add_flag("--no-overlap", o.no_overlap, "Messages move only while a rank waits for them");
   command
       .add_option("--device", o.device,
-                  "Whose rates --model plans with, and how quick TRACE would be (default for "
-                  "TRACE: as recorded): " +
+                  "The device whose rates are used (default for TRACE: the recorded rates): " +
                       joinKeys(devicePresets()))
       ->capture_default_str();
   command
       .add_option("--efficiency", o.efficiency,
-                  "The share of the device's peak rates that its kernels reach; " +
+                  "The fraction of the device's peak rates that kernels reach; " +
                       std::string(efficiencySource()))
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
   command.add_option("--kernel-floor", o.kernel_floor,
-                     "µs that each kernel takes at least; 0: none (default: " +
+                     "The shortest time of a kernel, in µs; 0: no limit (default: " +
                          floorText(defaultFloors().kernel_us));
   command.add_option("--collective-floor", o.collective_floor,
-                     "µs that each message and collective takes at least; 0: none (default: " +
+                     "The shortest time of a message or collective, in µs; 0: no limit (default: " +
                          floorText(defaultFloors().collective_us) +
                          ". Sources: " + std::string(floorsSource()));
   command.add_option("--calibrate", o.calibrate,
-                     "With --model: recordings that say what stages and hops take, instead of "
-                     "--device and --link");
-  command.add_option("--compute", o.compute, "How many times quicker than recorded or planned")
+                     "With --model: recordings from which the costs of stages and hops are fitted, "
+                     "instead of --device and --link");
+  command
+      .add_option("--compute", o.compute,
+                  "The factor by which compute is faster than recorded or predicted")
       ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
 }

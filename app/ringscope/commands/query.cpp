@@ -108,16 +108,16 @@ void defineQuery(CLI::App& command, int& exit_code) {
   command.add_option("TRACE", o->trace, "A recording of any format that info can open");
   auto* sql = command.add_option(
       "SQL", o->sql, "One SELECT over events, hops, tensors, memory, shards, diffs and findings");
-  command.add_option("--named", o->named, "One of the named queries instead")->excludes(sql);
-  command.add_flag("--list", o->list, "Print the tables with their columns, and the named queries");
-  auto* json = command.add_flag("--json", o->json, "Print a list of objects, one a row");
+  command.add_option("--named", o->named, "Run this named query instead of SQL")->excludes(sql);
+  command.add_flag("--list", o->list, "List the tables with their columns, and the named queries");
+  auto* json = command.add_flag("--json", o->json, "Print a JSON list with one object per row");
   command.add_flag("--csv", o->csv, "Print as CSV (RFC 4180)")->excludes(json);
   command
       .add_option("--timeout,--seconds", o->seconds,
-                  "Seconds after which the query is ended; the rows that have come are printed")
+                  "Stop the query after this number of seconds, and print the rows found so far")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command.add_option("--max-rows", o->most_rows, "Rows after which the query is ended")
+  command.add_option("--max-rows", o->most_rows, "Stop the query after this number of rows")
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("INT")
       ->capture_default_str();

@@ -32,7 +32,7 @@ int run(const std::string& path, bool json) {
 void defineVerify(CLI::App& command, int& exit_code) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command.add_option("TRACE", *path, "A .rscope file recorded with values")->required();
+  command.add_option("TRACE", *path, "A .rscope file that was recorded with values")->required();
   command.add_flag("--json", *json, "Print as JSON");
   command.callback([=, &exit_code] { exit_code = run(*path, *json); });
 }
