@@ -2,9 +2,11 @@
 // Sums of ranks' gradients that are right, and sums in which a rank's part was made smaller.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "traces/analysis/verify/recompute/head_gradient.h"
+#include "traces/analysis/verify/recompute/sixteen_bits.h"
 
 namespace ringscope::traces {
 namespace {
@@ -46,6 +48,21 @@ TEST(HeadGradientTest, AFactorThatExplainsNearlyAllIsNoRoundingThoughTheSumIsNea
 TEST(HeadGradientTest, ASumFurtherOffThanRoundingIsNotRight) {
   EXPECT_FALSE(fitHeadGradient(twoRanks(0.5, 0.0005)).isRight());
   EXPECT_TRUE(fitHeadGradient(twoRanks(1, 0.005)).isRight());
+}
+
+TEST(SixteenBitsTest, ValuesOfOneSixteenBitTypeFit) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(fitSixteenBits(std::vector<double>{1, -0.5, 1 + 0x1p-7, 0x1p100, infinity}));
+  EXPECT_TRUE(fitSixteenBits(std::vector<double>{1 + 0x1p-10, -65'504, 0x1p-24, -infinity, nan}));
+  EXPECT_TRUE(fitSixteenBits(std::vector<double>{0}));
+}
+
+TEST(SixteenBitsTest, ValuesThatNeedMoreBitsOrBothTypesDoNotFit) {
+  EXPECT_FALSE(fitSixteenBits(std::vector<double>{1 + 0x1p-11}));
+  EXPECT_FALSE(fitSixteenBits(std::vector<double>{1 + 0x1p-10, 0x1p100}));
+  EXPECT_FALSE(fitSixteenBits(std::vector<double>{1 + 0x1p-10, 0x1p-25}));
+  EXPECT_FALSE(fitSixteenBits(std::vector<double>{0.1}));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ import unittest
 from jobs import EXAMPLES, findings, missing, program, table, torchrun
 
 _SAMPLE = (
+    ("autocast", 2),
     ("zigzag_ring", 2),
     ("ulysses", 2),
     ("naive_sum_merge", 2),

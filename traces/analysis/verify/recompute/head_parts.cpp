@@ -6,6 +6,7 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/least_squares.h"
+#include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/format/core/to_index.h"
 
 namespace ringscope::traces {
@@ -198,8 +199,9 @@ class HeadReader {
         throw MissingTensor{"needs logits for every label", true};
       head_.slices[s].parts.emplace_back(choices_[s].rows.size() * choices_[s].columns.size(), 0);
     }
-    const DType dtype = logits.front().record->dtype;
-    head_.rounding = dtype == DType::kBFloat16 || dtype == DType::kFloat16 ? 0.015 : 1e-3;
+    const bool narrow = std::ranges::all_of(
+        logits, [](const LoadedTensor& tensor) { return fitSixteenBits(tensor.values); });
+    head_.rounding = std::max(head_.rounding, narrow ? 0.015 : 1e-3);
     for (std::size_t token = 0; token < tokens; ++token)
       if (labels_[owner][token] >= 0) addToken(owner, token, logits);
   }
