@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a training step's time goes, asked of every moment between two borders of its events.
+// Compares the account of a training step's time with one that looks at every interval between two
+// neighbouring begins or ends of events.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ struct Moment {
   }
 };
 
-/// What a rank's step should come to.
+/// The expected sums of one rank's step.
 struct RankMeant {
   std::int64_t step = 0, hidden = 0, late = 0, bytes = 0, hops = 0, wall = 0, cpu = 0;
   std::array<std::int64_t, viz::kTimeUses> used{};

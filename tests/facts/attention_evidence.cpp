@@ -14,7 +14,7 @@ using traces::TensorRecord;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of the lse of what was attended so far.
+/// The range of the lse over the keys that were attended so far.
 struct Extent {
   double smallest = kInfinity, largest = -kInfinity;
   bool has_rows_without_keys = false;
@@ -193,7 +193,8 @@ class AttentionFacts : FindingFacts {
   }
   int firstHead() const { return oracle_.firstHead(rank_); }
 
-  /// What the finding's rank attends in the finding's pass, in the order of time.
+  /// Calls `take` for each piece that the finding's rank attends in the finding's pass, in the
+  /// order of time.
   template <typename Take>
   void eachPiece(const Take& take) const {
     for (const Event& event : c_.trace->events(f_.rank)) {

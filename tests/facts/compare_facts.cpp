@@ -26,7 +26,7 @@ namespace {
 using traces::RunComparison;
 using traces::TensorDifference;
 
-/// What two tensors have in common, row by row.
+/// The expected comparison of two tensors, row by row.
 struct Meant {
   std::int64_t rows = 0, differing = 0, unmatched = 0;
   double worst = 0;  ///< ÷ the size of all rows of the second

@@ -5,8 +5,8 @@
 
 namespace ringscope::facts {
 
-/// What the comparison of two recordings says, looked at in a training step; `other` may be `run`
-/// itself, of which nothing differs.
+/// Checks what the comparison of two recordings says about a training step. `other` may be `run`
+/// itself; then nothing differs.
 void expectCompared(const Case& run, const Case& other, int step);
 
 }  // namespace ringscope::facts

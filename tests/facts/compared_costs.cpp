@@ -50,7 +50,7 @@ std::int64_t sentMeant(const Case& c, int step, bool backward) {
   return bytes;
 }
 
-/// What events of a place (of a whole step, where it names no layer) add up to.
+/// The sums over the events of a place. A place without a layer means the whole training step.
 struct Counted {
   double collectives = 0, waits = 0, attends = 0;
   bool any = false, waited = false, attended = false;

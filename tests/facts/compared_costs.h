@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the comparison of two recordings says beside their tensors.
+// Checks what the comparison of two recordings says about everything except their tensors.
 #pragma once
 
 #include "tests/facts/facts_case.h"
@@ -12,7 +12,7 @@ namespace ringscope::facts {
 void expectSettings(const Case& run, const Case& other, const traces::RunComparison& comparison);
 /// Pairs, balance and sent bytes are the plan's; the rest is counted event by event.
 void expectCosts(const Case& run, const Case& other, const traces::RunComparison& comparison);
-/// What one of both lacks is said, and nothing else.
+/// The comparison names exactly the parts that only one of the two recordings has.
 void expectLeftOut(const Case& run, const Case& other, const traces::RunComparison& comparison);
 /// The rows of a training step say these costs, and their ratios.
 void expectCostRows(const viz::CompareScene& scene, const traces::RunComparison& comparison,

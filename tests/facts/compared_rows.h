@@ -9,7 +9,7 @@
 
 namespace ringscope::facts {
 
-/// Where a row of an attention tensor is in the model.
+/// The sequence, query head and token of one row of an attention tensor.
 struct RowKey {
   int sequence = 0, head = 0, token = 0;
   bool operator<(const RowKey& other) const {

@@ -17,7 +17,7 @@ using traces::TensorRecord;
 
 constexpr const char* kLogged = "(\\S+) was logged, where the sum over all targets gives (\\S+)";
 
-/// What some ranks have of a tensor: how many are unlike others of the same slice.
+/// The number of tensors of one kind, and how many of them differ between ranks of the same slice.
 struct Unlike {
   int all = 0, differing = 0;
 };
@@ -137,7 +137,8 @@ class ComputedFacts : FindingFacts {
     return blocks;
   }
 
-  /// Of the first element of any of the token's rows, by its weights and without.
+  /// Returns the largest difference between the weighted and the plain sum of blocks, for the first
+  /// element of each of the token's rows.
   double differenceAt(const PlanOracle& oracle, const Numbers& n, int rank, int token) const {
     double largest = 0;
     for (int b = 0; b < n.batch; ++b)
@@ -192,7 +193,8 @@ class ComputedFacts : FindingFacts {
     return 0;
   }
 
-  /// What was logged, and the right loss: of all sums by all targets.
+  /// Checks the logged loss and the right one, which is the sum over all ranks divided by the
+  /// number of all targets.
   void expectLosses() const {
     double sum = 0, targets = 0;
     for (const int world : speakers()) {

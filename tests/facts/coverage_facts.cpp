@@ -8,7 +8,7 @@
 namespace ringscope::facts {
 namespace {
 
-/// What the plan says of a pair of chunks at a ring step.
+/// The plan's numbers for one pair of chunks at a ring step.
 struct Cell {
   std::int64_t wanted = 0, attended = 0;
   int last_step = -1;
@@ -59,7 +59,7 @@ class CoverageFacts {
       }
     return cell;
   }
-  /// Who of a rank's ring has the tokens that `owner` owns.
+  /// Returns the member of the rank's ring that has the tokens of `owner`.
   int memberOf(int rank, int owner) const {
     const int sharers = oracle_.plan().ulysses;
     return owner / sharers * sharers + rank % sharers;
@@ -102,7 +102,7 @@ class CoverageFacts {
     EXPECT_EQ(words[8], std::to_string(expected.wanted)) << says;
   }
 
-  /// What the same sequence in equal parts would have.
+  /// Checks the figures for the same sequence, cut into equal contiguous parts.
   void expectContiguous() const {
     Plan plan = oracle_.plan();
     const bool causal = plan.causal && plan.window == 0 && plan.documents.empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What determines when a step ends on devices of its ranks' own: a chain without gaps, of which
-// each link is work, or a message or a collective that somebody waited for.
+// Checks the critical path of a step when each rank has a device of its own. The path has no gaps,
+// and each link is work, or a message or a collective that a rank waited for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,8 @@ class Chain {
   }
 
  private:
-  /// What takes no time is no link, and yet leads from rank to rank.
+  /// Adds the ranks that are reached through messages and collectives that take no time. They are
+  /// no links of the path.
   void overNoTime(std::set<int>& on, std::int64_t now) const {
     for (std::size_t before = 0; before != on.size();) {
       before = on.size();

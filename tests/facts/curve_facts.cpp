@@ -16,7 +16,7 @@ using Number = std::optional<double>;
 /// By step; of a step that has nothing there is none.
 using BySteps = std::map<int, Number>;
 
-/// What the curves of a run should be, by their names.
+/// The expected curves of a run, by name.
 struct MeantCurves {
   std::map<std::string, BySteps> values, references;
   std::set<int> steps;
@@ -40,7 +40,8 @@ double loggedNumber(const nlohmann::json& value) {
   return value.is_null() ? std::nan("") : value.get<double>();
 }
 
-/// Of a run of processes the engine's answer is what they printed into the recording.
+/// Takes the expected values from the notes in the recording, because a run with processes returns
+/// no result to the test.
 void takeNotes(MeantCurves& meant, const Case& c) {
   for (int step = 0; step < c.steps; ++step) {
     const auto& note = c.trace->note("step." + std::to_string(step));

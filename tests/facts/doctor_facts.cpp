@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says, in its view and in the inspector: each rule's answer, its reason where it
-// cannot tell, and what of all that is counted.
+// Checks what the doctor says in its view and in the inspector: the answer of each rule, the reason
+// when a rule cannot tell, and the counts of answers.
 #include <algorithm>
 #include <map>
 
@@ -121,7 +121,7 @@ void expectCards(const viz::DoctorScene& scene, const Diagnosis::Entry& entry) {
       << lead << result.would_settle;
 }
 
-/// Of which steps values were kept, where that is not of all.
+/// The view names the steps whose values were kept, unless the values of all steps were kept.
 void expectReach(const Case& c, const viz::DoctorScene& scene) {
   if (c.mistake == "dropped_hop") return;  // which ends a step before its values are kept
   const bool of_some = c.values && c.capture != "full" && c.steps == 2;
@@ -184,7 +184,8 @@ void expectInShort(const Case& c, const Diagnosis& diagnosis, int found) {
   }
 }
 
-/// What is no rule's is the first thing that a verdict calls wrong, and is there whenever one does.
+/// The doctor reports an unknown mistake when a verdict calls a tensor wrong and no rule has a
+/// finding. The report names a tensor of the first wrong step.
 void expectUnknown(const Case& c, const Diagnosis& diagnosis) {
   const auto& last = diagnosis.entries.back();
   const bool said = last.rule == traces::kUnknownMistake;

@@ -101,7 +101,7 @@ std::vector<double> doubles(const at::Tensor& t) {
   return {d.const_data_ptr<double>(), d.const_data_ptr<double>() + d.numel()};
 }
 
-/// What was given, where the padded sequence has it.
+/// Returns the inputs of an attention, with each token at its position in the padded sequence.
 Numbers numbersOf(const AttendInput& in, const Plan& plan, const std::vector<Span>& unpadded) {
   std::vector<std::int64_t> places;
   if (plan.dealing == Dealing::kPerDocument)

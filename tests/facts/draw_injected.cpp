@@ -29,7 +29,8 @@ bool isOneOf(const std::string& mistake, std::initializer_list<const char*> list
   return std::ranges::count(list, mistake) > 0;
 }
 
-/// What a mistake asks of how tokens are dealt and blocks go round.
+/// Reports whether the plan shards tokens and passes blocks in a way that lets the mistake change
+/// the run.
 bool showsInPlan(const std::string& mistake, const Plan& plan) {
   const bool cut = plan.cp > 1, ring = plan.cp / plan.ulysses > 1, passes = ring && !plan.gathers;
   const bool jumps = plan.dealing != Dealing::kContiguous;
@@ -43,7 +44,7 @@ bool showsInPlan(const std::string& mistake, const Plan& plan) {
     return passes && !plan.fp8 && PlanOracle(plan).kvHeadsEach() > 1 &&
            plan.length / plan.cp * plan.ulysses > 1;
   if (mistake == "wrong_ring_direction") return passes && plan.cp / plan.ulysses > 2;
-  // Of two ranks the one that leaves it out may do nothing more of which anything is recorded.
+  // In a ring of two ranks, the rank that drops the hop may record no later event.
   if (mistake == "dropped_hop") return passes && !plan.gathers_once && plan.cp / plan.ulysses > 2;
   if (mistake == "dkv_not_returned") return passes && !plan.own_last;
   if (mistake == "balance_cuts_documents") return cut && plan.dealing == Dealing::kPerDocument;
@@ -102,7 +103,7 @@ bool shows(const std::string& mistake, const AttentionDraw& draw) {
   return true;
 }
 
-/// What mistakes ask of a run besides, once its plan is drawn.
+/// Changes a drawn run so that it meets the other needs of the mistake.
 void prepare(std::mt19937& random, const std::string& mistake, TrainConfig& config, Plan& plan) {
   if (mistake == "balance_without_causal" && plan.cp > 1) balanceAllKeys(random, config, plan);
   if (mistake == "aliased_buffer") plan.batch = 2;
@@ -131,7 +132,7 @@ std::string drawnCapture(std::mt19937& random, const std::string& mistake) {
   }
 }
 
-/// Of these there is nothing whole to compare.
+/// Reports whether the mistake leaves no complete result that could be verified.
 bool cannotBeVerified(const std::string& mistake) {
   return isOneOf(mistake, {"cp_not_applied", "wrong_buffer_dim", "uneven_shards",
                            "dropout_rng_reused", "dropped_hop"});

@@ -29,7 +29,7 @@ std::vector<Span> drawnDocuments(std::mt19937& random, int length, bool with_gap
 
 namespace {
 
-/// Of the model in tests/reference.
+/// The sizes of the model in tests/reference.
 constexpr int kHeads = 8, kKvHeads = 4, kLayers = 2, kVocabulary = 320;
 
 struct Mesh {

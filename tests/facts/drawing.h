@@ -15,7 +15,7 @@ Case drawnTraining(std::mt19937& random);
 /// Either with a mistake in it that shows and that only the doctor is asked about.
 Case drawnInjected(std::mt19937& random, const std::string& mistake);
 
-/// What an attention is drawn by before it is run: the plan as it is asked for.
+/// A random attention before it runs: its settings and the plan that is asked for.
 struct AttentionDraw {
   engine::AttendConfig config;
   Plan plan;
@@ -23,12 +23,12 @@ struct AttentionDraw {
   double scale = 0.4;
   bool may_have_sinks = true;
 
-  /// Of the sequence as it is dealt: as long as the dealing needs, or cut to that where nothing is
-  /// padded.
+  /// Returns the plan of the sequence as it is sharded. The sequence is padded to the length that
+  /// the sharding needs, or cut to such a length when padding is off.
   Plan dealt() const;
 };
 AttentionDraw drawAttention(std::mt19937& random);
-/// With a mistake, or, by an empty name, without.
+/// Runs the attention and returns the case. An empty name means that no mistake is injected.
 Case recordedAttention(std::mt19937& random, AttentionDraw draw, const std::string& mistake);
 
 Plan drawTrainingPlan(std::mt19937& random, engine::TrainConfig& config);

@@ -46,7 +46,7 @@ struct Case {
     return oracles[static_cast<std::size_t>(step * dp + group / tp)];
   }
   int worldOf(int group, int rank) const { return group * cp + rank; }
-  /// Where tokens and labels have one of a sequence.
+  /// Returns the index of a token of a sequence in `tokens` and `labels`.
   std::size_t at(int step, int group, int row, int token) const {
     const Plan& plan = oracles.front().plan();
     return static_cast<std::size_t>(((step * dp + group / tp) * plan.batch + row) * plan.length +

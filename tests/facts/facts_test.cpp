@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever was run, every scene says what the plan means: an oracle that asks for every pair of
-// tokens computes it anew, and the names and numbers in each sentence must be its own. So must the
-// doctor's answers and the words above and under the stage.
+// Runs random jobs and compares every scene with their plans. An oracle computes the expected names
+// and numbers of each sentence again, pair of tokens by pair of tokens. The same holds for the
+// doctor's answers and for the words above and under the stage.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

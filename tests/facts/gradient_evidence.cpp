@@ -161,7 +161,7 @@ class GradientFacts : FindingFacts {
       return !diff.isolated && diff.place.train_step == step_ && diff.tensor.starts_with("grad.");
     });
   }
-  /// Who sum their gradients, slice by slice of the model.
+  /// Returns the ranks that sum their gradients, one slice of the model after the other.
   std::vector<int> summedRanks() const {
     std::vector<int> ranks;
     ranks.reserve(static_cast<std::size_t>(c_.groups()) * static_cast<std::size_t>(c_.cp));

@@ -27,7 +27,7 @@ bool logsTheRightLoss(const Case& c) {
   return std::abs(logged - right) <= 1e-5 * right;
 }
 
-/// Of the losses' mistakes: whether what is logged is another number than the right one.
+/// Reports whether a mistake in the loss makes the logged loss differ from the right one.
 bool changesTheLoss(const Case& c) {
   std::set<std::int64_t> targets;
   for (int group = 0; group < c.groups(); group += c.tp)
@@ -55,7 +55,7 @@ bool mergesBlocks(const Case& c) {
   });
 }
 
-/// Of how many ranks' keys a query attends some.
+/// Returns the number of ranks with at least one key that the query attends.
 int blocksOf(const PlanOracle& oracle, int rank, int query) {
   return static_cast<int>(std::ranges::count_if(oracle.ring(rank), [&](int source) {
     return std::ranges::any_of(oracle.attended(source),
@@ -102,7 +102,8 @@ std::optional<Verdict> ofPairs(const Case& c) {
       const MistakenPairs pairs(c.oracle(step, group), c.mistake);
       crosses = crosses || pairs.crossesDocuments();
       if (!pairs.changesAny()) continue;
-      // Where padding alone is attended it cannot be told that documents were to be kept apart.
+      // If queries attend only padding besides, the recording does not tell that documents had to
+      // be kept apart.
       if (c.mistake == "documents_ignored" && !crosses) return std::nullopt;
       return Verdict::kFound;
     }
@@ -137,7 +138,8 @@ std::optional<Verdict> injectedVerdict(const Case& c, const std::string& rule) {
   if (rule == "local_delta_in_backward" && !mergesBlocksOfTargets(c)) return std::nullopt;
   // Labels that are left out elsewhere too may be so at the ends of shards by right.
   if (rule == "shift_labels_per_shard" && c.ignores_labels && !movesLabels(c)) return std::nullopt;
-  // Of few tokens the dq of merged sums and that of blocks alone may be nearer than 16 bits tell.
+  // With few tokens, the dq of merged sums and the dq of single blocks can differ by less than
+  // 16-bit types resolve.
   const Plan& plan = c.oracles.front().plan();
   if (rule == "local_delta_in_backward" && plan.element_bytes == 2 && plan.length < 16)
     return std::nullopt;

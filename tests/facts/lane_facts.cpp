@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found on lanes: the bar under a point, the event of a bar, what moved within a range,
-// what a search comes to, and how time is shared among pixels.
+// Checks the lanes: the bar under a point, the event of a bar, the messages within a range, the
+// results of a search, and how pixels share time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -12,7 +12,8 @@ class LayoutFacts : FindingFacts {
  public:
   using FindingFacts::FindingFacts;
 
-  /// What lies in a row after the balance was applied once for each row of the batch.
+  /// Checks the position ids of a row to which the balance was applied once for each row of the
+  /// batch.
   void ofAliases() const {
     ASSERT_TRUE(
         says("All ([\\d,]+) rows of the batch have the same position ids, and these are the "
@@ -80,7 +81,8 @@ class LayoutFacts : FindingFacts {
     EXPECT_NE(used.own(rank_), oracle_.own(rank_));
   }
 
-  /// Of a length that does not divide the rest is nobody's.
+  /// Checks the evidence for a sequence whose length the ranks do not divide: no rank owns the last
+  /// tokens.
   void ofRest() const {
     ASSERT_TRUE(
         says("The sequence has ([\\d,]+) tokens?, and tokens? (\\d+)(?: to (\\d+) are| is) on none "

@@ -80,7 +80,8 @@ std::int64_t MistakenPairs::leftOut(int rank) const {
   return pairs;
 }
 
-/// Where blocks are attended whole, of all that is too many those are counted whose key is later.
+/// When blocks are attended whole, only the surplus pairs whose key comes after the query are
+/// counted.
 std::int64_t MistakenPairs::tooMany(int rank, int source) const {
   const auto& queries = tokens_[static_cast<std::size_t>(rank)];
   const auto& keys = tokens_[static_cast<std::size_t>(source)];

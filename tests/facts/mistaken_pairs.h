@@ -8,22 +8,22 @@
 
 namespace ringscope::facts {
 
-/// Which (query, key) pairs are attended with a mistake of the catalogue in the run, from what the
-/// catalogue says of it. Of mistakes that change no pairs those of the plan.
+/// The (query, key) pairs that a run with a mistake attends, derived from the mistake's description
+/// in the catalogue. A mistake that changes no pairs has the pairs of the plan.
 class MistakenPairs {
  public:
   MistakenPairs(const PlanOracle& right, const std::string& mistake);
 
-  /// Of a row of the tokens that a rank attends with, and one of the block of another.
+  /// `query_row` is a row of the rank's queries, and `key_row` a row of the block of `source`.
   bool attends(int rank, std::size_t query_row, int source, std::size_t key_row) const;
   bool wants(int rank, std::size_t query_row, int source, std::size_t key_row) const;
 
-  /// Those of a rank that its mask has, and of them those that are left out; those that it has not
-  /// and that are attended nevertheless.
+  /// Count a rank's pairs: those in its mask, those in its mask that are not attended, and those
+  /// outside its mask that are attended.
   std::int64_t wanted(int rank) const;
   std::int64_t leftOut(int rank) const;
   std::int64_t tooMany(int rank) const;
-  /// The same of one block.
+  /// Counts the same pairs in one block.
   std::int64_t tooMany(int rank, int source) const;
   bool changesAny() const;
   /// Two documents, and not padding, meet in some pair that is too many.

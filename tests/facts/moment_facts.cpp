@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of time: bars and arrows, the words of the axis, and an instant between ring steps.
+// Checks the views of time: bars and arrows, the words of the axis, and an instant between ring
+// steps.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -84,7 +85,8 @@ bool isBar(EventKind kind) {
 using Bar = std::array<std::int64_t, 5>;
 using Arrow = std::array<std::int64_t, 6>;
 
-/// Where the receiver says that the message of this send came from and to, and who waited for it.
+/// Checks the source and target that the receiver recorded for the message of this send, and the
+/// rank that waited for it.
 void expectReceived(const Case& c, const Event& send) {
   for (const Event& receive : c.trace->events(send.peer)) {
     if (receive.kind != EventKind::kReceive || receive.flow != send.flow) continue;

@@ -9,7 +9,7 @@
 
 namespace ringscope::facts {
 
-/// What one attention was given: of a whole sequence and the query heads of one tp rank.
+/// The inputs of one attention: a whole sequence, and the query heads of one tp rank.
 struct Numbers {
   int batch = 1, heads = 1, kv_heads = 1, width = 1, length = 1;
   double scale = 1;
@@ -28,7 +28,7 @@ struct Numbers {
   }
 };
 
-/// What a query has after attending the keys that its mask allows among `keys`.
+/// The result of a query after it attended the keys among `keys` that its mask allows.
 struct Attended {
   double lse = -std::numeric_limits<double>::infinity();
   double out = 0;  ///< first element

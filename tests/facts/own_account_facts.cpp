@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a step goes on devices of its ranks' own, and what determines its end: asked
-// of the times of an independent replay.
+// Compares the account of a step on the own-device axis, and the reason for its end, with the times
+// of an independent replay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using viz::TimeUse;
 using Op = Program::Op;
 using Cost = PlainReplay::Cost;
 
-/// Who is in a collective waits for it. Nothing: it is under way beside the rank's own time.
+/// Returns the use of a rank's own time. A collective counts as waiting. An event that overlaps the
+/// rank's own time has no use.
 std::optional<TimeUse> ownUse(EventKind kind) {
   switch (kind) {
     case EventKind::kWait:

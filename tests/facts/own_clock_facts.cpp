@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a recorded step's events lie if each rank has a device of its own: by an independent
-// replay, and by what the recording says of each of them.
+// Compares the events of a recorded step on the own-device axis with an independent replay and with
+// the recording.
 #include "tests/facts/own_clock_facts.h"
 
 #include <gtest/gtest.h>
@@ -191,7 +191,7 @@ class OwnClockFacts {
     }
   }
 
-  /// Of a wait also what it cost.
+  /// Checks the details of a random event. The details of a wait include its cost.
   void expectDetails() {
     const std::size_t r = random_() % clock().events.size();
     if (recorded(r).empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the comparisons of the own-device axis share.
+// Helpers that the comparisons of the own-device axis share.
 #pragma once
 
 #include <random>
@@ -31,7 +31,7 @@ void expectMovement(const OwnStep& step);
 void expectOwnAccount(const OwnStep& step, const std::vector<int>& ranks);
 /// Words of a link, of what does not overlap, of how quick devices are, and of their floors.
 void expectHardware(const std::string& says, const traces::Hardware& hardware);
-/// What determines when the step ends, and what is said of it.
+/// Checks the critical path of the step and the sentence about it.
 void expectCriticalPath(const OwnStep& step);
 /// Which captures have no model, and that this is why. Says whether this one has.
 bool expectWhyNoModel(const traces::Trace& trace, int train_step);

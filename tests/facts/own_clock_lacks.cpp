@@ -19,7 +19,7 @@ namespace {
 using traces::Event;
 using traces::EventKind;
 
-/// What a recording of a step may lack; counts.
+/// Counts of the facts that a recording of a step lacks.
 struct Lacks {
   std::int64_t empty = 0, without_cpu = 0, unnamed = 0, lost = 0, pending = 0, alone = 0;
   bool mixed_clocks = false, no_messages = false, no_ranks = false;
@@ -110,7 +110,7 @@ void expectCollectives(std::string& words, const Lacks& meant) {
   words = found.prefix().str() + found.suffix().str();
 }
 
-/// What goes with a lack: the capture that would tell.
+/// Removes the advice that follows a lack: the capture that would contain the missing fact.
 void takeAdvice(std::string& words) {
   words = std::regex_replace(
       words,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds of messages, waits and collectives of the own-device axis on any link, also where two
-// orders are possible: asked of the recorded events alone.
+// Checks messages, waits and collectives of the own-device axis on any link. The checks use the
+// recorded events alone, so they also hold when two orders are possible.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using traces::EventKind;
 
 namespace {
 
-/// What was waited for is there when a wait ends.
+/// A wait ends only after the message or collective that it waits for has arrived.
 void expectWaits(const std::vector<Event>& events) {
   std::map<std::pair<int, std::uint32_t>, std::int64_t> arrived;
   for (const Event& event : events)

@@ -34,8 +34,9 @@ class RecordedPairs {
           pairs += oracle_.allowed(q, k) && !attends(q, k);
     return pairs;
   }
-  /// The source of the first piece whose causal mask leaves out a pair that is not attended, in its
-  /// rows and to the end of its block; −1: there is none.
+  /// Returns the source of the first piece whose causal mask removes a pair that the rank should
+  /// attend. The search covers the piece's rows, up to the end of its block. Returns −1 when there
+  /// is no such piece.
   int firstCut() const {
     for (const Piece& piece : pieces_) {
       const auto queries = oracle_.attended(rank_), keys = oracle_.attended(piece.source);
@@ -198,7 +199,8 @@ class PairFacts : FindingFacts {
     EXPECT_FALSE(std::regex_search(evidence_, plural) || std::regex_search(evidence_, singular));
     expectFirstSequence();
   }
-  /// Of the first sequence in which the mistake changes any pair: group by group, step by step.
+  /// The finding names the first sequence in which the mistake changes a pair, in the order of
+  /// groups and then of steps.
   void expectFirstSequence() const {
     if (f_.rule == "causal_on_every_block") return;
     for (int group = 0; group <= group_; ++group)

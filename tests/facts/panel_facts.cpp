@@ -111,7 +111,7 @@ void expectPositions(const Case& c, const Look& look) {
 void expectMemory(const Case& c, const Look& look) {
   const auto scene = viz::makeMemoryScene(*c.trace, look.cursor(c));
   const int world = c.worldOf(look.group, look.rank);
-  // What is sampled at one instant was there together, each category once.
+  // Samples of the same instant belong together, and each category occurs once among them.
   std::array<std::int64_t, viz::kMemoryCategories> now{};
   std::int64_t most = 0, sum = 0;
   const auto& samples = c.trace->memory(traces::WorldRank::of(world));

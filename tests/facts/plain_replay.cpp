@@ -139,9 +139,9 @@ void PlainReplay::joinCollectives() {
   }
 }
 
-/// All that wants a link, in the order in which it wants it: a message its sender's when both ends
-/// have posted it, its receiver's when its first byte is there. At the same time the nearest
-/// receiver after the sender comes first, then the recording's order counts.
+/// Moves messages in the order in which they ask for a link. A message asks for its sender's link
+/// when both ends have posted it, and for its receiver's link when its first byte arrives. At equal
+/// times the nearest receiver after the sender comes first, then the recording's order counts.
 void PlainReplay::moveMessages() {
   const Link& link = hardware_.link;
   const auto ranks = static_cast<int>(ops.size());
@@ -192,8 +192,9 @@ PlainReplay::Exchange PlainReplay::lastPost(std::size_t m) const {
                                      : Exchange{message.to.index(), message.receive_exchange};
 }
 
-/// All that is posted at 0 or by one post is known before any of it moves, and so is what arrives
-/// where that takes time. What does not keep a link busy may come in any order.
+/// Reports whether a rule orders two requests. Messages that are posted at 0 or by one post are
+/// known before any of them moves, and so are arrivals when latency is above 0. Messages that do
+/// not keep a link busy may come in any order.
 bool PlainReplay::isOrdered(const Want& a, const Want& b) const {
   const auto takes = [&](const Want& want) {
     return wireMeant(hardware_.link, program_.messages[want.message].bytes);

@@ -19,8 +19,8 @@ struct Times {
   bool operator==(const Times&) const = default;
 };
 
-/// Reckons every time anew from those of the sweep before, until nothing changes any more: what
-/// waits for nothing is right after the first sweep, what waits for that after the second.
+/// Computes every time again from the times of the previous sweep, until no time changes. Ops that
+/// wait for nothing are right after the first sweep, and ops that wait for them after the second.
 class PlainReplay {
  public:
   static constexpr std::int64_t kNever = INT64_MAX / 4;
@@ -31,7 +31,7 @@ class PlainReplay {
     std::int64_t left = kNever, end = kNever;
     bool operator==(const Move&) const = default;
   };
-  /// What a wait or a collective costs its rank.
+  /// The cost of a wait or a collective to its rank.
   struct Cost {
     std::int64_t bytes = 0, under_way = 0, hidden = 0, exposed = 0, late = 0;
     Cost& operator+=(const Cost& other);
@@ -39,9 +39,9 @@ class PlainReplay {
 
   PlainReplay(const traces::Program& program, const traces::Hardware& hardware);
 
-  /// Two messages want one link in the same nanosecond, and which of them asked first follows from
-  /// no rule: then both orders are times of this schedule, and these may be the other ones. So it
-  /// is where sweep after sweep puts them the other way round.
+  /// Reports whether two messages asked for one link in the same nanosecond and no rule orders
+  /// them. Both orders are then valid, and the compared schedule may have the other one. The same
+  /// holds when each sweep reverses the order of the sweep before.
   bool tied() const { return tied_; }
   /// Every op has a time.
   bool ends() const;
@@ -61,7 +61,8 @@ class PlainReplay {
     bool sends = false;
   };
   using Exchange = std::pair<std::size_t, std::uint32_t>;  ///< of a rank, by number
-  /// Of a link: when, how far its receiver is, which message, and whether it arrives.
+  /// A request for a link: its time, the distance of the receiver, the message, and whether the
+  /// message arrives or departs.
   struct Want {
     std::int64_t at = 0;
     int distance = 0;

@@ -50,7 +50,8 @@ void PlanOracle::deal() {
   }
 }
 
-/// Of 2·cp parts a rank has one from the head and the one as far from the tail.
+/// Cuts the slot into 2·cp parts. Each rank gets one part from the head and the part at the same
+/// distance from the tail.
 void PlanOracle::dealHalves(const Span& slot) {
   const int parts = 2 * plan_.cp, size = (slot.end - slot.begin) / parts;
   for (int rank = 0; rank < plan_.cp; ++rank)
@@ -222,7 +223,8 @@ std::vector<std::vector<int>> PlanOracle::chunks(bool owners_known) const {
   const bool whole = plan_.cp == 1;  // one rank deals nothing
   if (!whole && (owners_known || plan_.ulysses == 1 || plan_.dealing == Dealing::kStriped))
     return dealt_;
-  // What is known is who attends with what: neighbours that always go together are one.
+  // Only the tokens that a rank attends with are known, so neighbours that always go together form
+  // one chunk.
   std::vector<std::vector<int>> joined;
   for (int token = 0; token < plan_.length; ++token) {
     const bool same =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan means, token by token, from its definitions alone. Nothing here may use the engine,
-// the read model or a view: sequences are so short that every pair can be asked for.
+// Computes the meaning of a plan token by token, from its definitions alone. Nothing here may use
+// the engine, the read model or a view. Sequences are so short that every pair can be checked.
 #pragma once
 
 #include <cstdint>
@@ -61,11 +61,11 @@ class PlanOracle {
   std::vector<int> attended(int rank) const;
   int ownerOf(int token) const;
   std::vector<int> sharers(int rank) const;
-  /// Those round whom KV goes, in the order of the ring.
+  /// Returns the ranks that pass KV around, in the order of the ring.
   std::vector<int> ring(int rank) const;
-  /// Whose blocks a rank has before it at a ring step.
+  /// Returns the ranks whose blocks this rank holds at a ring step.
   std::vector<int> sources(int rank, int step, bool backward) const;
-  /// Of those the ones that it attends some of.
+  /// Returns the sources with at least one key that this rank attends.
   std::vector<int> attended(int rank, int step, bool backward) const;
   /// The ring step in which a rank has a block.
   int stepOf(int rank, int source, bool backward) const;

@@ -123,7 +123,7 @@ double of(const json& sums, const char* part, const char* field) {
   return sums[part][field].get<double>();
 }
 
-/// What must be so of any figures.
+/// Checks what must hold for the figures of every prediction.
 void expectFigures(const json& prediction) {
   const json& sums = prediction["communication"];
   for (const auto& [name, sum] : sums.items()) {
@@ -195,7 +195,7 @@ void expectTable(const json& answer, const std::string& text) {
   expectQuickest(strategies, text);
 }
 
-/// Of the whole model, tensor by tensor.
+/// Counts the parameters of the whole model, tensor by tensor.
 std::int64_t parametersMeant(const traces::ModelSizes& s) {
   std::int64_t all = 0;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {

@@ -5,12 +5,12 @@
 
 namespace ringscope::facts {
 
-/// What `ringscope predict --model` says of a random run on random hardware: its words are its
-/// figures, and these are the plan's.
+/// Checks `ringscope predict --model` for a random run on random hardware. Its sentences must agree
+/// with its figures, and its figures with the plan.
 void expectPlannedPrediction(std::mt19937& random);
-/// The shares of hops that it says a ring hides, over lengths.
+/// Checks the shares of hops that a ring hides, over sequence lengths.
 void expectSweep(std::mt19937& random);
-/// What `ringscope predict TRACE` says of a recording.
+/// Checks `ringscope predict TRACE` for a recording.
 void expectRecordedPrediction(const Case& c, std::mt19937& random);
 
 }  // namespace ringscope::facts

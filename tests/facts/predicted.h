@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the comparisons of predictions share.
+// Helpers that the comparisons of predictions share.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,8 @@ namespace ringscope::facts {
 traces::Hardware drawHardware(std::mt19937& random);
 /// A run as an oracle takes it.
 Plan planOf(const traces::RunSpec& run, const traces::ModelSizes& sizes);
-/// What is said to determine a step that takes so long: "Launch-bound: kernels at their floor take
+/// Checks the sentence about the limits of a step that takes `step_ns`: "Launch-bound: kernels at
+/// their floor take
 /// 81 % of the critical path, the link 19 %."
 void expectLimits(const std::string& says, const nlohmann::json& limits, double step_ns);
 /// Steps within 5 % of the shortest, or printed like it, cannot be told apart.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said to determine a predicted step, and which strategy is said to be the quickest.
+// Checks the limits that a prediction names for a step, and the strategy that it calls the
+// quickest.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -120,7 +120,7 @@ void expectHides(const json& sweep, const std::string& text) {
 
 namespace {
 
-/// What a rank receives in the ring of a recorded step, by the plan.
+/// Returns the bytes that a rank receives in the ring of a recorded step, by the plan.
 std::int64_t receivedBytes(const Case& c, int step, int world) {
   std::int64_t bytes = 0;
   const int group = world / c.cp, rank = world % c.cp;

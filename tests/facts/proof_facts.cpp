@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finding says of its layer, or of a number of its step, computed again.
+// Checks the sentence of a finding about its layer, or about a number of its step, computed again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::size_t proofAt(const std::string& evidence) {
   return std::min(evidence.find(" Computed again"), evidence.find(" Made again"));
 }
 
-/// Of a layer: one number of it, which the oracle can compute too.
+/// Checks the proof for a layer: it names one number, which the oracle computes as well.
 void expectLayer(const Case& c, const traces::Finding& finding, const std::string& proof) {
   static const std::regex kProof(
       "Computed again in fp64, the layer is what this mistake gives, within (\\S+)× what rounding "
@@ -40,7 +40,7 @@ void expectLayer(const Case& c, const traces::Finding& finding, const std::strin
   EXPECT_NEAR(meant, attend(oracle, *numbers, batch, head, token, keys).out, 5 * c.tolerance);
 }
 
-/// Of the loss or the norm: the recording is nearer to what the mistake gives.
+/// Checks the proof for the loss or the norm: the logged number is nearer to the mistake's result.
 void expectNumber(const std::string& proof) {
   static const std::regex kProof(
       "Computed again in fp64, the logged \\w+ is what this mistake gives, within (\\S+)× what "
@@ -54,7 +54,7 @@ void expectNumber(const std::string& proof) {
   EXPECT_LT(std::abs(logged - std::stod(words[4])), std::abs(logged - std::stod(words[3])));
 }
 
-/// Of a gradient: shares of its size.
+/// Checks the proof for a gradient, whose differences are shares of its size.
 void expectGradient(const std::string& proof) {
   static const std::regex kProof(
       "Computed again in fp64, the gradient of \\S+ is what this mistake gives, within (\\S+)× "
@@ -67,7 +67,7 @@ void expectGradient(const std::string& proof) {
   EXPECT_LT(std::stod(words[3]), std::stod(words[2]));
 }
 
-/// Of labels: as many as the ranks of each sequence have.
+/// Checks the proof for labels, which counts the labels on all ranks of each sequence.
 void expectLabels(const Case& c, const traces::Finding& finding, const std::string& proof) {
   static const std::regex kProof(
       "Made again from the recorded tokens, all of ([\\d,]+) labels are what this mistake gives, "

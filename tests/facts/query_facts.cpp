@@ -44,7 +44,7 @@ std::string placeOf(const Look& look, bool of_layer, bool of_stage) {
   return of_stage ? words + " " + std::to_string(look.ring_step) : words;
 }
 
-/// Where a row leads from anywhere else: to the place of an event that is such a row.
+/// A row leads from any other place to the place of an event that matches the row.
 void expectLeads(const Case& c, const viz::QueryAnswer& answer, std::size_t row) {
   viz::Cursor from;
   from.place = {77, traces::Layer::of(66), traces::Direction::kBackward, traces::RingStep::of(55)};
@@ -60,8 +60,8 @@ void expectLeads(const Case& c, const viz::QueryAnswer& answer, std::size_t row)
   })) << traces::describe(leads->place);
 }
 
-/// What the three questions about the viewed place give, by rank, kind and times; and where a row
-/// of them leads.
+/// Checks the answers to the three questions about the viewed place, by rank and times, and the
+/// place to which a row leads.
 void expectEventsOfPlace(const Case& c, const Look& look, std::mt19937& random) {
   const viz::Cursor cursor = look.cursor(c);
   for (std::size_t question = 0; question < 3; ++question) {

@@ -76,7 +76,7 @@ std::optional<Verdict> ofGradients(const Case& c) {
   return knownIf(c.train && c.stats);
 }
 
-/// What is computed from the values of all gradients, or else from the verdicts on them.
+/// The rule uses the values of all gradients, or else the verdicts on them.
 std::optional<Verdict> ofGradientValues(const Case& c) {
   const bool full = c.train && c.capture == "full";
   if (!full && !(c.train && c.verify)) return Verdict::kNotObservable;
@@ -109,7 +109,7 @@ std::optional<Verdict> ofLabels(const Case& c) {
   return knownIf(c.train && c.stats);
 }
 
-/// What is attended and which messages come is in every recording.
+/// Every recording contains the attended blocks and the messages.
 std::optional<Verdict> ofEvents(const Case&) {
   return Verdict::kClear;
 }
@@ -126,7 +126,8 @@ std::optional<Verdict> ofBlocks(const Case& c) {
   return stay ? Verdict::kClear : knownIf(c.stats && !isGathered(c));
 }
 
-/// What is computed again from values; of which runs it cannot be is no matter of the plan.
+/// The rule computes blocks again from values. The plan does not tell for which runs this is
+/// impossible.
 std::optional<Verdict> ofComputedBlocks(const Case& c) {
   return c.values || c.cp == 1 ? std::nullopt : std::optional(Verdict::kNotObservable);
 }
@@ -162,7 +163,8 @@ std::optional<Verdict> ofAliases(const Case& c) {
   return c.mistake == "missing_position_ids" ? std::nullopt : ofPositions(c);
 }
 
-/// Of runs with one of the mistakes of which every scene is compared, or with none.
+/// The rules' expected answers for runs without a mistake, and for runs with a mistake whose scenes
+/// are all compared.
 using Rule = std::optional<Verdict> (*)(const Case& c);
 const std::map<std::string, Rule>& plainRules() {
   static const std::map<std::string, Rule> kRules = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plan says of each rule's answer and of the numbers in its sentences.
+// Derives from the plan the answer of each rule and the numbers in its sentences.
 #pragma once
 
 #include <map>
@@ -11,10 +11,11 @@
 
 namespace ringscope::facts {
 
-/// What a rule must say of the recording; nothing where the plan does not tell.
+/// Returns the verdict that a rule must give about the recording, or nothing when the plan does not
+/// tell.
 std::optional<traces::Verdict> rightVerdict(const Case& c, const std::string& rule);
 
-/// The same of a run with a mistake that only the doctor is asked about.
+/// Returns the same for a run with a mistake for which only the doctor is checked.
 std::optional<traces::Verdict> injectedVerdict(const Case& c, const std::string& rule);
 
 /// Some pair of the mask is left out by the recorded pieces of the first layer's forward.
@@ -25,9 +26,10 @@ bool isGathered(const Case& c);
 
 /// Compares the names and numbers of a finding with the plan's.
 void expectEvidence(const Case& c, const traces::Finding& finding);
-/// What it says of its layer, or of a number of its step, computed again, if it does.
+/// Checks the finding's proof, if it has one: the sentence about its layer, or about a number of
+/// its step, computed again.
 void expectProof(const Case& c, const traces::Finding& finding);
-/// The same evidence without that.
+/// Returns the evidence without the proof.
 std::string withoutProof(const std::string& evidence);
 
 /// Compares what a rule's sentences say with the plan, by rule; a table a subject.
@@ -42,8 +44,8 @@ const Sentences& gradientSentences();
 /// Some table has it.
 bool isSentenceKnown(const std::string& rule);
 
-/// Of a training step and group: the labels of a rank's tokens as the mistake of the case made
-/// them, by row of the batch and local token.
+/// Returns the labels of a rank's tokens as the case's mistake changed them, by row of the batch
+/// and local token.
 std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int rank);
 /// How many of them are not ignored.
 std::int64_t targetsOf(const Case& c, int step, int group, int rank);

@@ -14,7 +14,7 @@
 
 namespace ringscope::facts {
 
-/// Where a recording is looked at, in plain numbers.
+/// The place at which a recording is viewed, in plain numbers.
 struct Look {
   int group = 0, rank = 0, step = 0, layer = 0, ring_step = 0;  ///< rank: of the cp group
   bool backward = false;
@@ -63,7 +63,7 @@ int usedPosition(const Case& c, const Look& look, int rank, int row);
 
 /// "0, 2, 5–7" as numbers.
 std::set<int> numbersIn(const std::string& list);
-/// What is said of a reason on a card, and in a sentence.
+/// Return the words for a reason on a card, and in a sentence.
 std::string briefOf(Reason reason);
 std::string clauseOf(Reason reason);
 /// Ranks of a cp group as the trace numbers them.

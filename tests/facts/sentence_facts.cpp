@@ -7,7 +7,7 @@
 namespace ringscope::facts {
 namespace {
 
-/// What is said of one ring step of one rank.
+/// Checks the sentence about one ring step of one rank.
 class SentenceFacts {
  public:
   SentenceFacts(const Case& c, const Look& look, const std::string& sentence)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Timeline view says of a bar: the event it is of, its name, and its figures.
+// Checks what the Timeline view says about a bar: its event, its name and its figures.
 #include "tests/facts/span_facts.h"
 
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ std::string threeDigits(double value) {
   return text;
 }
 
-/// What a picture of a slice says of all its values.
+/// Checks the statistics that a picture of a slice shows for all its values.
 void expectStatistics(const viz::TensorScene& scene) {
   std::vector<double> finite;
   for (const double v : scene.slice.values)
@@ -125,7 +125,7 @@ void expectPositionIds(const Case& c, const Look& look, const viz::TensorRow& ro
     EXPECT_EQ(scene.slice.at(0, local), usedPosition(c, look, look.rank, local));
 }
 
-/// Of the blocks that the rank attends in this ring step there is something, and of no other.
+/// The rows list exactly the blocks that the rank attends in this ring step.
 void expectBlocks(const Case& c, const Look& look, const std::vector<viz::TensorRow>& rows) {
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   std::set<int> shown, attended;
@@ -140,7 +140,7 @@ void expectBlocks(const Case& c, const Look& look, const std::vector<viz::Tensor
   EXPECT_EQ(shown, attended);
 }
 
-/// What a byte of the record of a row's error stands for.
+/// Returns the ratio that a byte in the record of a row's error stands for.
 double ratioOf(std::uint8_t code) {
   if (code == 255) return std::numeric_limits<double>::infinity();
   return code == 0 ? 0 : std::pow(2.0, (code - 127) / 8.0);

@@ -96,7 +96,7 @@ LaneEvent laneEvent(const Event& event, const PlainAxis& axis) {
 
 namespace {
 
-/// What tracks of some training steps should have.
+/// The expected contents of the tracks of some training steps.
 struct Meant {
   std::vector<std::multiset<LaneEvent>> of_rank;
   std::map<int, viz::StepTrack> steps;

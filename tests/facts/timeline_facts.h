@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Timeline view says of any recording, compared with its events one by one.
+// Compares what the Timeline view says about any recording with its events, one by one.
 #pragma once
 
 #include <random>
@@ -36,12 +36,12 @@ std::vector<traces::Event> eventsOfSteps(const traces::Trace& trace, int rank, i
 
 /// Lanes, steps' windows and folds, of the whole and of some of its training steps.
 void expectTracks(const traces::Trace& trace, std::mt19937& random);
-/// Where the time of a step goes, in numbers and in words.
+/// Checks the account of a step's time, in numbers and in words.
 void expectAccount(const traces::Trace& trace, const viz::Cursor& cursor,
                    const std::vector<int>& ranks);
-/// What is said of some events, and of ranges; and what a search finds.
+/// Checks the words about some events and ranges, and the results of a search.
 void expectSpans(const traces::Trace& trace, std::mt19937& random);
-/// All of these.
+/// Makes all of these checks.
 void expectTimelineOf(const traces::Trace& trace, const viz::Cursor& cursor,
                       const std::vector<int>& ranks, std::mt19937& random);
 
