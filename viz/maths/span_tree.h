@@ -126,8 +126,8 @@ class SpanTree {
   const SpanSum* total() const { return levels_.empty() ? nullptr : &levels_.back().front(); }
 
   /// Visits all spans that touch [begin_ns, end_ns], in the order of their begins. Sums that are no
-  /// longer than `most_ns` are visited as a whole, and other spans one by one. `on_sum` gets a sum
-  /// and the number of its spans, `on_span` the index of a span.
+  /// longer than `most_ns` are visited as a whole, and other spans one by one. The function
+  /// `on_sum` gets a sum and the number of its spans, `on_span` the index of a span.
   template <typename OnSum, typename OnSpan>
   void visit(double begin_ns, double end_ns, double most_ns, OnSum on_sum, OnSpan on_span) const {
     const auto joins = [most_ns](const SpanSum& sum) {

@@ -37,8 +37,9 @@ struct ComparedMap {
   std::shared_ptr<const traces::DifferenceMap> map;  ///< null with a note alone
 
   bool empty() const { return !map || map->rows.empty(); }
-  /// Returns the place of a difference on the scale of colours: 0 when equal, above 0 up to 1 when
-  /// different, infinite when only one value is finite, and nullopt when it was not compared.
+  /// Returns the place of a difference on the scale of colours: 0 when equal, and above 0 up to 1
+  /// when different. The place is infinite when only one value is finite, and nullopt when the row
+  /// was not compared.
   std::optional<double> level(const traces::RowDifference& row) const;
   friend bool operator==(const ComparedMap&, const ComparedMap&) = default;
 };

@@ -63,8 +63,9 @@ class PassFiller {
     }
   }
 
-  /// The recording holds the whole pass: it has an end, or every rank has attended all that it
-  /// plans, or attended in a later pass: events of other kinds may be recorded before it.
+  /// Reports whether the recording holds the whole pass: it has an end, or each rank has attended
+  /// all its planned pieces or attended in a later pass. Other events of a later pass do not count,
+  /// because they may be recorded earlier.
   bool isOver() const {
     if (trace_.end()) return true;
     Place last = viewed_;

@@ -16,7 +16,8 @@ namespace {
 constexpr int kBinsADecade = 6;
 constexpr double kScale = 10;  // height of the strip of colours
 
-/// What 1 stands for: the limit, one unit roundoff as an absolute or relative error, or one ULP.
+/// Returns the error that counts as 1: the limit, one unit roundoff as an absolute or relative
+/// error, or one ULP.
 double unitOf(ErrorUnit unit) {
   return unit == ErrorUnit::kUlp || unit == ErrorUnit::kLimit ? 1.0 : 0x1p-23;
 }

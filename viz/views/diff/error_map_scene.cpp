@@ -43,13 +43,14 @@ std::vector<OwnedSpan> owners(const traces::Trace& trace, int train_step,
   return spans;
 }
 
-/// Of all sequences and heads, which the first rank of the run compares.
+/// Returns the map of all sequences and heads, which the first rank of the run recorded.
 const traces::TensorRecord* recordedMap(const traces::Trace& trace, const std::string& name,
                                         const Place& pass) {
   return trace.findTensor(traces::TensorName::of(name), pass, WorldRank::of(0));
 }
 
-/// Of a tensor without a verdict: others of its step may have one.
+/// Says why a tensor has no verdict. The reason depends on whether other tensors of its step have
+/// one.
 std::string whyNotCompared(const traces::Trace& trace, std::int32_t train_step) {
   const bool others = std::ranges::any_of(trace.diffs(), [&](const auto& diff) {
     return diff.isolated && diff.place.train_step == train_step;

@@ -32,11 +32,13 @@ struct ErrorMap {
   friend bool operator==(const ErrorMap&, const ErrorMap&) = default;
 };
 
-/// Of the cursor's training step, layer and tensor; the owners are those of its group.
+/// Makes the map of the cursor's training step, layer and tensor. The owners are the ranks of the
+/// cursor's group.
 ErrorMap makeErrorMap(const traces::Trace& trace, const Cursor& cursor, ErrorUnit unit);
 
-/// How many values lie in each bin of a tenth to ten to the `decades` of `unit`, equally wide in
-/// the logarithm; smaller ones count in the first, larger ones in the last.
+/// Counts the values per bin. The bins go from a tenth of `unit` to ten to the `decades` of `unit`,
+/// and are equally wide in the logarithm. Smaller values count in the first bin, larger ones in the
+/// last.
 std::vector<std::int64_t> logHistogram(const std::vector<double>& values, double unit, int decades,
                                        int bins_a_decade);
 

@@ -15,7 +15,7 @@ void paintDoctor(QPainter& painter, const QRectF& area, const DoctorScene& scene
 /// Draws the headline with how far it reaches, or why there are no cards.
 void paintDoctorHead(QPainter& painter, const QRectF& area, const DoctorScene& scene,
                      const Theme& theme);
-/// Where the cards lie in the area of a drawn doctor.
+/// Returns the area of the cards within the area of a drawn doctor.
 QRectF doctorCards(const QRectF& area, const DoctorScene& scene);
 
 /// Draws a finding: what, the evidence in numbers, what to change, and where it shows.

@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What the doctor found, could not see and cleared.
+/// The mistakes that the doctor found, could not see and cleared.
 struct DoctorScene {
   std::string note;      ///< why nothing is shown; empty when something is
   std::string headline;  ///< "▲ 2 findings"

@@ -50,7 +50,8 @@ class CardDelegate : public QStyledItemDelegate {
   const FindingsModel& model_;
 };
 
-/// What the doctor found, could not see and cleared. A finding leads to its place in another view,
+/// Shows the mistakes that the doctor found, could not see and cleared. A finding leads to its
+/// place in another view,
 /// and is explained beside the list.
 class DoctorView : public View {
  public:

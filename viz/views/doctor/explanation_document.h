@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What an explanation shows of the recording in which the mistake was found: a view, and evidence.
+/// The parts of an explanation that come from the recording with the mistake: a view, and evidence.
 struct ExplanationPicture {
   QImage image;  ///< null: there is no recording, or the mistake was not found in it
   QString caption;
@@ -24,15 +24,15 @@ struct ExplanationLayout {
   bool has_title = true;
 };
 
-/// Writes the explanation into the document, which must have the picture's device: what happens,
-/// the recording's evidence and picture, how to fix it in each framework, how to see it in the
-/// sample run and whose figures these are, where it was reported.
+/// Writes the explanation into the document, which must have the picture's device. The sections
+/// are: what happens, the recording's evidence and picture, the fix per framework, the sample run
+/// and the source of its figures, and the reports.
 void fillExplanation(QTextDocument& document, const traces::Explanation& explanation,
                      const ExplanationPicture& picture, const ExplanationLayout& layout,
                      const Theme& theme);
 
-/// Makes the document as wide as it has to be to fit into `room` when it is drawn smaller, and
-/// returns by how much: 1 is the size of type that a window has.
+/// Fills the document at the width at which it fits into `room` when it is drawn smaller. Returns
+/// the scale of the drawing; 1 is the size of type in a window.
 double fitExplanation(QTextDocument& document, const traces::Explanation& explanation,
                       const ExplanationPicture& picture, const QSizeF& room);
 

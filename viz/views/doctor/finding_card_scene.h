@@ -29,8 +29,9 @@ struct FindingCard {
   friend bool operator==(const FindingCard&, const FindingCard&) = default;
 };
 
-/// What a diagnosis says: findings first, then what could not be seen, then the clear. The
-/// explanation of what was found begins with what to change in the framework that was recorded.
+/// Returns the cards of a diagnosis: findings first, then the rules that cannot be judged, then the
+/// clear rules. The explanation of a finding begins with the change to make in the recorded
+/// framework.
 std::vector<FindingCard> findingCards(const traces::Diagnosis& diagnosis);
 
 /// The cursor at the card's place; what it leaves open stays as it is.

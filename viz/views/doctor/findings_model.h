@@ -8,7 +8,7 @@
 
 namespace ringscope::viz {
 
-/// What the doctor says of a run, a row a card.
+/// The doctor's cards about a run, one row per card.
 class FindingsModel : public QAbstractListModel {
   Q_OBJECT
  public:

@@ -49,7 +49,8 @@ bool sharesRows(const traces::StageRecord& stage) {
   return false;
 }
 
-/// The mean over the rows of a stage's block. Of pieces that share rows statistics cannot tell it.
+/// The mean over the rows of a stage's block. When pieces share rows, the mean is computed from
+/// values, because statistics do not tell it.
 MeanLse blockLse(const Trace& trace, const Place& place, WorldRank rank,
                  const traces::StageRecord& stage) {
   auto blocks = trace.tensorsAt({traces::TensorKind::kBlockLse}, place, rank);
@@ -109,7 +110,8 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
   scene.running_lse = rank.lse_after;
 }
 
-/// Of the viewed training step, and of the run where another step has it.
+/// Adds the worst difference of the viewed training step, and that of the run when it is in another
+/// step.
 void addWorst(InspectorScene& scene, const Trace& trace, std::int32_t train_step,
               const traces::WorstDiffs& diffs) {
   auto add = [&](const std::string& title, const traces::DiffRecord& worst) {

@@ -12,7 +12,7 @@
 
 namespace ringscope::viz {
 
-/// What one stage's block brought, as a line of the inspector.
+/// One stage's block and its log-sum-exp, as a line of the inspector.
 struct LseLine {
   RingStep ring_step = RingStep::of(0);
   WorldRank source_rank;
@@ -31,14 +31,14 @@ struct WorstLine {
   friend bool operator==(const WorstLine&, const WorstLine&) = default;
 };
 
-/// What the inspector says of the doctor.
+/// A finding of the doctor, as the inspector shows it.
 struct InspectedFinding {
   std::string title, source, evidence, remedy;
 
   friend bool operator==(const InspectedFinding&, const InspectedFinding&) = default;
 };
 
-/// What is known of the selected rank at the viewed moment.
+/// The facts about the selected rank at the viewed moment.
 struct InspectorScene {
   std::string note;  ///< why nothing is shown; empty when something is
   std::string title, attending;
@@ -60,7 +60,7 @@ struct InspectorScene {
   bool waitsLong() const { return wait_ns > attend_ns / 4; }
 };
 
-/// What an inspector is made from beside the trace and the cursor.
+/// The inputs of an inspector besides the trace and the cursor.
 struct InspectorSources {
   const RingScene& ring;  ///< of the cursor
   const traces::WorstDiffs& worst;

@@ -27,7 +27,8 @@ void Inspector::refresh() {
   if (!late_.isActive()) late_.start();  // a wait begun anew each time would never end
 }
 
-/// Of a growing trace at most twice a second: it goes through all samples of a rank.
+/// Returns the memory of the rank over time. For a growing trace the series is made at most twice a
+/// second, because it reads all samples of the rank.
 std::shared_ptr<const MemorySeries> Inspector::memory() {
   constexpr std::size_t kColumns = 280;
   const Session& session = viewing_.session;

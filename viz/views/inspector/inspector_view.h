@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What is known of the selected rank at the viewed moment.
+/// Shows the facts about the selected rank at the viewed moment.
 class Inspector : public View {
   Q_OBJECT
  public:

@@ -17,8 +17,8 @@ bool isReplicated(MemoryCategory category) {
          category == MemoryCategory::kOptimizer;
 }
 
-/// What the rank was doing then, or had done last, and the largest part of what it does not always
-/// hold.
+/// Names the rank's work at its peak, or its last work before, and the largest category that is not
+/// replicated on every rank.
 std::string describeCause(const traces::Trace& trace, WorldRank rank, const MemoryPeak& peak) {
   std::optional<traces::Event> doing;
   for (const traces::Event& event : trace.events(rank))

@@ -18,8 +18,8 @@ struct MemoryPeak {
 
 MemoryPeak memoryPeak(const traces::Trace& trace, WorldRank rank);
 
-/// What context parallelism does to memory: tensors along the sequence shrink as L / P, what every
-/// rank keeps whole (weights, gradients, optimizer) stays.
+/// The effect of context parallelism on memory. Tensors along the sequence shrink as L / P.
+/// Weights, gradients and optimizer state stay, because every rank keeps them whole.
 struct MemoryLaw {
   int ranks = 1;             ///< of this run
   double sharded_bytes = 0;  ///< of one rank at its peak

@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// Where the plots of a drawn memory scene lie.
+/// The areas of the plots in a drawn memory scene.
 struct MemoryAreas {
   QRectF over_time, law;
 };

@@ -8,7 +8,8 @@
 
 namespace ringscope::viz {
 
-/// What the selected rank holds over the run, its peak and why, and what more ranks would need.
+/// The memory of the selected rank over the run, its peak with the cause, and the memory per rank
+/// that more ranks would need.
 struct MemoryScene {
   std::string note;  ///< why nothing is shown; empty when something is
   WorldRank rank = WorldRank::of(0);

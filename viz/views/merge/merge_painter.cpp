@@ -31,7 +31,7 @@ struct Heights {
   }
 };
 
-/// What the parts of the drawing share.
+/// The values that the parts of the drawing share.
 struct Canvas {
   QPainter& p;
   QRectF area;
@@ -77,7 +77,7 @@ void drawHead(const Canvas& c) {
         textFont(12));
 }
 
-/// What comes out, where it is seen without going to the end.
+/// Draws the conclusion above the blocks, so that it is visible without going to the last block.
 void drawVerdict(const Canvas& c) {
   const MergeHistory& h = c.scene.history;
   const bool equal = h.largest_error_merged <= h.rounding;

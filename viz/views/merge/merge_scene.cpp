@@ -94,14 +94,15 @@ TokenIndex tokenOf(const Trace& trace, std::int32_t train_step, WorldRank rank, 
   return TokenIndex::none();
 }
 
-/// Who attends a row, and where it finds the row among its own.
+/// The rank that attends a row, with the head and the row in its own numbering.
 struct Attender {
   WorldRank rank;
   const ScheduleRecord* schedule = nullptr;
   std::int64_t head = 0, row = 0;
 };
 
-/// Of the ranks that share the owner's heads, the one that attends `head` of those that they have.
+/// Returns the rank that attends `head`, among the ranks that share heads with the owner. Heads
+/// count from the first head of these ranks.
 Attender attenderOf(const GroupPass& pass, WorldRank owner, std::int64_t head, TokenIndex token) {
   std::vector<WorldRank> sharers = pass.schedule(owner)->ulysses;
   if (sharers.empty()) sharers = {owner};

@@ -9,7 +9,7 @@
 
 namespace ringscope::viz {
 
-/// What one stage's block brought to one output row, over all of its pieces.
+/// The contribution of one stage's block to one output row, over all of its pieces.
 struct MergeStep {
   RingStep ring_step = RingStep::of(0);
   WorldRank source_rank;

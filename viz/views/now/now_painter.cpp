@@ -52,7 +52,8 @@ int lettersFor(const RingScene& scene, double room, double pitch) {
   return std::end(kSizes)[-1];
 }
 
-/// What a rank attends, and its numbers at the right, which are never cut.
+/// Draws the words for what a rank attends, and its numbers at the right. The numbers are never
+/// cut.
 void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
                const Theme& theme) {
   const QString numbers = numbersOf(rank);

@@ -108,7 +108,7 @@ void drawLane(QPainter& p, const Lanes& lanes, const TimeScale& scale, GroupRank
               WorldRank rank, bool selected, const Theme& theme) {
   const double height = lanes.pitch() - lanes.gap();
   p.fillRect(QRectF(scale.left, lanes.top(seat), scale.width, height), theme.background);
-  // Where there is no room for all names, every second one, or fourth, has some.
+  // Without room for all names, only every second or fourth lane, and so on, has its name.
   int every = 1;
   while (every < lanes.count && every * lanes.pitch() < kLeastName + 1) every *= 2;
   if (seat.value() % every != 0 && !selected) return;

@@ -20,10 +20,11 @@ double passHeight(const PassScene& scene);
 /// Draws the viewed instant over it, the only part that moves within a pass.
 void paintInstant(QPainter& painter, const QRectF& area, const PassScene& scene,
                   std::int64_t instant_ns, const Theme& theme);
-/// What paintInstant() draws into.
+/// Returns the box that paintInstant() draws into.
 QRectF instantBox(const QRectF& area, const PassScene& scene, std::int64_t instant_ns);
 
-/// Where a point of the timeline leads: the ring step and phase of the rank whose lane it is in.
+/// The place to which a point of the timeline leads: the ring step and phase of the rank whose lane
+/// holds the point.
 struct PassHit {
   WorldRank rank;  ///< none: nowhere
   Place place;

@@ -22,8 +22,8 @@ void paintPositionRun(QPainter& painter, const QRectF& bar, const PositionRun& r
 void paintHeldRuns(QPainter& painter, const QRectF& bar, const std::vector<HeldRun>& runs,
                    const Theme& theme);
 
-/// Where one of `rows` ranks lies in the area of a drawn strip: in columns beside each other where
-/// lines under each other would be too thin to be read.
+/// The place of one rank in a drawn strip of `rows` ranks. Ranks lie in several columns when the
+/// lines of a single column would be too thin to read.
 struct StripRow {
   QRectF name, bar;
 };

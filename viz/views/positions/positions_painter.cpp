@@ -15,7 +15,7 @@ namespace {
 constexpr double kLeft = 132, kCell = 46, kPitch = 24, kBuffer = 20;
 constexpr double kBand = 7 * kPitch + 32;  // of tokens, with the room above it
 
-/// Where the parts of the drawing lie; both painting and hit testing ask it.
+/// The places of the parts of the drawing. Painting and hit testing both use it.
 class Layout {
  public:
   Layout(const QRectF& area, const PositionsScene& scene)
@@ -44,7 +44,7 @@ class Layout {
   int ranks_, buffers_;
 };
 
-/// What the parts of the drawing share.
+/// The values that the parts of the drawing share.
 struct Canvas {
   QPainter& p;
   QRectF area;
@@ -138,7 +138,8 @@ bool isBorder(const TokenCell& cell) {
   return cell.begins_chunk || cell.begins_document;
 }
 
-/// What begins here, in the words that have room; the global index stands below the line anyway.
+/// Returns the words for what begins at the token, as long as the room allows. The global index is
+/// below the line in any case.
 QString borderWords(const TokenCell& cell, const QFontMetricsF& letters, double room) {
   const QString what = cell.begins_chunk && cell.begins_document ? "chunk and document begin"
                        : cell.begins_chunk                       ? "chunk begins"

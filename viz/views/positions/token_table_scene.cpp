@@ -70,7 +70,7 @@ BufferLane laneOf(const Trace& trace, const std::string& name, int train_step, W
   return lane;
 }
 
-/// What was cut beside the buffers with values below.
+/// Adds the sharded buffers that have no lane yet.
 void addOtherCuts(TokenTable& table, const Trace& trace) {
   constexpr std::size_t kMost = 6;
   for (const traces::ShardRecord& shard : trace.shards()) {

@@ -33,7 +33,7 @@ struct TokenCell {
   }
 };
 
-/// What a recording says of the cut of a buffer.
+/// The recorded facts about how a buffer was cut.
 enum class BufferCut : std::uint8_t {
   kNotRecorded,  ///< the recording has neither the buffer nor a cut of it
   kUnknown,      ///< it has the rank's values, and no cut of them
@@ -74,7 +74,7 @@ struct TokenTable {
   friend bool operator==(const TokenTable&, const TokenTable&) = default;
 };
 
-/// Of the cursor's training step and selected rank.
+/// Makes the table of the cursor's training step and selected rank.
 TokenTable makeTokenTable(const traces::Trace& trace, const Cursor& cursor);
 
 /// A byte-level token as people read it: "a", "␣", "↵", "·195"; other vocabularies by number.

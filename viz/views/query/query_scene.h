@@ -18,11 +18,11 @@ struct Question {
   bool of_moment = false;  ///< follows the cursor
 };
 
-/// Those about the viewed ring step, layer and training step, then the named ones of the command
-/// line.
+/// Returns the questions about the viewed ring step, layer and training step, then the named
+/// queries of the command line.
 std::vector<Question> questionsAt(const Place& place);
 
-/// What came back.
+/// The answer to a query.
 struct QueryAnswer {
   std::vector<std::string> columns;
   std::vector<std::vector<traces::Cell>> rows;
@@ -31,14 +31,14 @@ struct QueryAnswer {
   std::string problem;    ///< why there is nothing; empty: there is an answer
 };
 
-/// Opens the recording at `path` and asks it, on whatever thread. Takes at most `most` rows.
-/// `stopped` is asked often, with the number of rows so far. What goes wrong becomes the answer's
-/// problem.
+/// Opens the recording at `path` and runs the query, on any thread. Takes at most `most` rows.
+/// Calls `stopped` often, with the number of rows so far. An error becomes the answer's problem.
 QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t most,
                 const std::function<bool(std::size_t rows)>& stopped);
 
-/// Where a row leads, by its columns train_step, layer, direction, stage and rank; the rest stays
-/// as it is in `from`. nullopt: it has none of them.
+/// Returns the place to which a row leads, from its columns train_step, layer, direction, stage and
+/// rank. Missing parts stay as they are in `from`. Returns nullopt when the row has none of these
+/// columns.
 std::optional<Cursor> rowCursor(const QueryAnswer& answer, std::size_t row, const Cursor& from);
 
 /// "events · 120 rows", "the first 5,000 rows; there are more".

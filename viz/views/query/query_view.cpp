@@ -36,8 +36,8 @@ class RowDelegate : public QStyledItemDelegate {
   }
 };
 
-/// A SELECT over the recording, written or chosen; a row leads to its place. What follows the
-/// cursor is asked again when it moves. The file is asked, on a thread of its own.
+/// A SELECT over the recording, written or chosen; a row leads to its place. Questions that follow
+/// the cursor are asked again when it moves. The query reads the file, on a thread of its own.
 class QueryView : public View {
  public:
   QueryView(Viewing& viewing, QWidget* parent)
@@ -139,7 +139,7 @@ class QueryView : public View {
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setHighlightSections(false);
     table_->setItemDelegate(new RowDelegate(table_));
-    // What Tab makes the current row is not chosen yet.
+    // Tab makes a row current without selecting it, so only a selected row leads to its place.
     connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
             [this](const QItemSelection& chosen) {
               if (!chosen.isEmpty()) lead(chosen.indexes().first().row());

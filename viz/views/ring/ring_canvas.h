@@ -38,8 +38,8 @@ struct RingCanvas {
     if (!crowded()) return layout.lane(gradientFace());
     return layout.lane(trackFace(), (trackFace() + gradientFace()) / 2 + QSizeF(s(12), s(12)));
   }
-  /// What the lanes of this scene leave to the words in the middle; nothing: it has none, or they
-  /// leave too little.
+  /// Returns the room that the lanes leave to the words in the middle. Returns nothing when the
+  /// scene has no lanes, or when they leave too little room.
   std::optional<QRectF> insideLanes() const {
     const bool gathers =
         scene.heads_shared_by > 1 ||

@@ -123,12 +123,13 @@ void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, c
   writeElided(c.p, where, words, textFont(size, weight), color, Qt::AlignVCenter | Qt::AlignLeft);
 }
 
-/// What it attends; why it attends nothing is said by what it does.
+/// Returns the words for what the rank attends. If it attends nothing, another line of the card
+/// gives the reason.
 QString attendingText(const RankScene& rank) {
   return rank.queries == 0 ? "attends nothing" : text(rank.attending);
 }
 
-/// What is held or gathered, from `left` on and no further than `right`.
+/// Draws the block that is held or gathered, from the left edge of `face` up to `right`.
 void drawHeld(const RingCanvas& c, const RankScene& rank, const QRectF& face, double right,
               int size) {
   const QRectF room(face.topLeft(), QPointF(right, face.bottom()));

@@ -115,9 +115,9 @@ std::vector<QRectF> facesBetween(const RingCanvas& c, const Way& way) {
   return faces;
 }
 
-/// Whether the words of KV stand below the packet, of which it is true on its whole way. In front
-/// of it where it goes up or down, so that its trail crosses no letter. Of dK and dV they are
-/// towards the middle of the ring, and of KV that goes the same ways on the other side.
+/// Reports whether a packet's label lies below the packet, on its whole way. The label of dK and dV
+/// lies towards the middle of the ring. The label of KV lies on the other side in backward. In
+/// forward it lies in front of a packet that moves up or down, so that the trail crosses no letter.
 bool saysBelow(const RingCanvas& c, const Way& way, bool gradient) {
   const bool upper =
       c.layout.point(way.from.value() + way.distance / 2.0).y() < c.layout.center().y();
@@ -134,8 +134,8 @@ QPainterPath strokeOf(const PacketShape& shape) {
   return stroker.createStroke(shape.trail);
 }
 
-/// What goes where and how much it is, beside the packet. Elsewhere where that would lie on a card,
-/// on a packet or on its trail, and nowhere where there is no room.
+/// Places the label with source, target and bytes beside the packet. Tries the other sides when the
+/// label would lie on a card, a packet or the trail, and leaves it out when no side has room.
 void placeLabel(const RingCanvas& c, const MovingPacket& packet, const Way& way,
                 PacketShape& shape) {
   const bool gradient = packet.payload == traces::Payload::kDkv;

@@ -11,9 +11,9 @@
 
 namespace ringscope::viz {
 
-/// Draws a ring: a card a rank, packets on their way, the sentence in the middle.
-/// `phase`: of the selected rank in its ring step. `dirty`: what has to be drawn, where the rest is
-/// there already; empty: all.
+/// Draws a ring: one card per rank, packets on their way, and the sentence in the middle. The
+/// argument `phase` is the phase of the selected rank in its ring step. Only the region `dirty` is
+/// drawn again; an empty region stands for everything.
 void paintRing(QPainter& painter, const QRectF& area, const RingScene& scene, double phase,
                const Theme& theme, const QRegion& dirty = {});
 

@@ -27,9 +27,10 @@ struct TensorRow {
   bool looksLike(const TensorRow& other) const;
 };
 
-/// Those of the cursor's training step and rank whose layer and direction are the place's, and
-/// those outside the layers; of the ring step of the place where they belong to one. After them
-/// those of `live` that are not recorded there. `filter`: part of a name, in any case.
+/// Returns the tensors of the cursor's training step and rank that belong to its layer and
+/// direction, or to no layer. Tensors of a ring step must belong to the cursor's ring step. The
+/// tensors of `live` that are not recorded there come last. `filter` is part of a name, in any
+/// case.
 std::vector<TensorRow> makeTensorRows(const traces::Trace& trace, const Cursor& cursor,
                                       const std::string& filter,
                                       const std::vector<LiveTensor>& live = {});

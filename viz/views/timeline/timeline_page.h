@@ -11,9 +11,10 @@ struct TimelinePage {
   QRectF controls;  ///< over the panel; under the bar where that is left out and they are needed
 };
 
-/// Lays out the Timeline view. The panel stands at the right, or below in a view that is narrow and
-/// high enough, and is left out without room for both. `legend`: its height at a width. `controls`:
-/// their height over the panel; `without`: where there is no panel.
+/// Lays out the Timeline view. The panel lies at the right, or below in a view that is narrow and
+/// high enough, and is left out without room for both. The function `legend` returns the legend's
+/// height at a width. The controls are `controls` high over the panel, and `without` high when
+/// there is no panel.
 TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
                           double without);
 
