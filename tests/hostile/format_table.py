@@ -64,13 +64,13 @@ class Format:
     def __init__(self, path):
         text = Path(path).read_text(encoding="utf-8")
         self.kinds, self.names, self.by_columns, self.enums = {}, {}, set(), {}
-        for number, name, by, fields in re.findall(r"^\| (\d+) (\w+) \| (\w+) \| (.+) \|$", text, re.M):
+        for number, name, by, fields in re.findall(r"^\| (\d+) (\w+) \| (\w+) \| `(.+)` \|$", text, re.M):
             self.names[name] = int(number)
             self.kinds[name] = parse_fields(fields)
             if by == "columns":
                 self.by_columns.add(name)
         self.names["values"] = 2
-        for name, values in re.findall(r"^\| ([a-z ]+) \| (0 .+) \|$", text, re.M):
+        for name, values in re.findall(r"^\| ([a-z ]+) \| `(0 .+)` \|$", text, re.M):
             self.enums[name] = {v.split(" ", 1)[1]: int(v.split(" ", 1)[0]) for v in values.split(", ")}
         blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
         self.schema = tuple(blocks[0].splitlines())

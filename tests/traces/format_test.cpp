@@ -12,11 +12,14 @@
 namespace ringscope::traces {
 namespace {
 
+/// Returns the specification without its marks of code.
 std::string specification() {
   std::ifstream in(test::inSources("traces/FORMAT.md"));
   std::ostringstream text;
   text << in.rdbuf();
-  return text.str();
+  std::string plain = text.str();
+  std::erase(plain, '`');
+  return plain;
 }
 
 template <typename... Records>
