@@ -7,7 +7,7 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kHead = R"(# What `ringscope query` can ask
+constexpr const char* kHead = R"(# Tables and queries of `ringscope query`
 
 `ringscope query TRACE 'SELECT …'` takes one SELECT in SQLite's dialect over the tables below, which are read-only and named as the
 fields of the recording ([FORMAT.md](../FORMAT.md)). Times are nanoseconds since the run began. NULL: none, or not recorded.
