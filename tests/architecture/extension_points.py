@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Counts the files that name each rule, view, strategy and import format, so that a new one stays a
-small change. A rule with its mistake is named in at most five files, a strategy in five, an import
-format in four, and a view in its own folder and at most two other files. A header and its source count
+small change.
+
+A rule with its mistake is named in at most five files, a strategy in five, and an import format in
+four. A view is named in its own folder and in at most two other files. A header and its source count
 as one file. The catalogue of mistakes counts as one file too, because its entries name their effects.
 Tests and documents are not counted.
 

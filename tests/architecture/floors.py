@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the direction of dependencies between folders against FLOORS.
 
-Usage: floors.py SOURCE [--self-test]
+Usage: `floors.py SOURCE [--self-test]`.
 
 A folder includes only its own headers and those of folders on lower floors. Folders that are apart
 never include each other. No folders form a cycle, whether sub-folders are counted by themselves or
-with the folder that holds them. --self-test adds one wrong include for each pair of neighbouring
-floors and checks that each is reported.
+with the folder that holds them. The option --self-test adds one wrong include for each pair of
+neighbouring floors and checks that each is reported.
 """
 import collections
 import pathlib

@@ -6,8 +6,8 @@
 The script trains and records small random models. Every second run calibrates `ringscope predict`, which
 then predicts the other runs with as many ranks. Ranks are threads, and each needs its own core.
 
-A prediction is compared with the recorded step time, which needs an idle machine, and with a replay of the
-recorded CPU times on the fitted link, which other programs disturb less.
+A prediction is compared with the recorded step time, which needs an idle machine. It is also compared with a
+replay of the recorded CPU times on the fitted link, which other programs disturb less.
 """
 
 import argparse

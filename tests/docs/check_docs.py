@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks README.md, CONTRIBUTING.md and docs/ against the program.
 
-Usage: check_docs.py SOURCE BIN [--run]
+Usage: `check_docs.py SOURCE BIN [--run]`.
 
-Every option that a command is shown with exists, every environment variable is read somewhere, every
-relative link leads to a file, every mistake and view of the program is listed, and no page is too
-long. With --run, every block marked `sh` is run as a user would, page by page, in a folder that has
-the sources' texts.
+Every option that a command is shown with exists, and every environment variable is read somewhere. Every
+relative link leads to a file. Every mistake and view of the program is listed, and no page is too long.
+With --run, every block marked `sh` is run as a user would, page by page, in a folder that has the
+sources' texts.
 """
 import json
 import os

@@ -64,7 +64,7 @@ class CountedCalls {
   std::map<Direction, KernelWork> work_;
 };
 
-/// Of each rank that attends one layer there and back.
+/// Returns the work of each rank that attends one layer, forward and backward.
 WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   RankThreadOptions options;
   options.mesh.cp = run.cp;
@@ -87,7 +87,7 @@ WorkOfRank counted(const traces::RunSpec& run, at::ScalarType type) {
   return all;
 }
 
-/// Of all blocks that a rank attends.
+/// Returns the planned work of all blocks that a rank attends.
 KernelWork planned(const traces::RunSpec& run, GroupRank rank, Direction direction) {
   const int together = traces::ulyssesSize(run);
   const auto of_rings = traces::kernelWork(run, together, direction);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of two ranks, parted by a zero byte: profiles after a "p", else dumps of the Flight
-// Recorder; all that is made of them, as the read model takes it.
+// Imports the files of two ranks, separated by a zero byte, and reads the resulting chunks with the
+// read model. The files are profiles when the input begins with "p", and dumps of the Flight
+// Recorder otherwise.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded job's folder, as the importer reads it and the read model takes what it makes of it:
-// lines of two ranks and a file of values, parted by zero bytes.
+// Imports the folder of a recorded job, and reads the resulting chunks with the read model. The
+// input holds the lines of two ranks and a file of values, separated by zero bytes.
 #include <unistd.h>
 
 #include <cstdlib>

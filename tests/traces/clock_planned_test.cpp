@@ -178,19 +178,20 @@ TEST(ClockPlannedTest, ALongSequenceHidesHopsThatAShortOneExposes) {
   const LengthSweep sweep = sweepLengths(run, sizes, device, hardware, 4096, 262144);
   ASSERT_EQ(sweep.lengths.size(), 7u);
   ASSERT_TRUE(sweep.ring_hides_forward_at);
-  // A hop takes S/4 · 4,096 B ÷ 31.5 GB/s, a block S²/16 · ½ · 16,384 operations ÷ 593 TFLOP/s: a
-  // block is as long as its hop at S = 37,700.
+  // A hop takes `S/4 · 4,096 B ÷ 31.5 GB/s`, and a block `S²/16 · ½ · 16,384` operations ÷ 593
+  // TFLOP/s. A block is as long as its hop at S = 37,700.
   EXPECT_GT(*sweep.ring_hides_forward_at, 30'000);
   EXPECT_LT(*sweep.ring_hides_forward_at, 60'000);
   const Prediction &first = sweep.at.front().front(), &last = sweep.at.back().front();
   EXPECT_EQ(first.title, "ring");
-  // 3 hops of 138,853 ns in each of 2 layers of 4 ranks: under the diagonal, 14,490, whose result
-  // of 1,024 · 32 · 128 numbers becomes float32, 6 bytes each at 2,010 GB/s, 12,520; and under two
-  // blocks of 14,476 with merges of 10 bytes each, 20,867.
+  // Each of 4 ranks has 3 hops of 138,853 ns in each of 2 layers. The first hop overlaps the
+  // diagonal block of 14,490 ns and the conversion of its result to float32. The result has 1,024 ·
+  // 32 · 128 numbers of 6 bytes each, which take 12,520 ns at 2,010 GB/s. Each later hop overlaps a
+  // block of 14,476 ns and a merge of 10 bytes per number, which takes 20,867 ns.
   EXPECT_EQ(first.communication.forward.exposed_ns,
             4 * 2 * (3 * 138'853 - 14'490 - 12'520 - 2 * (14'476 + 20'867)));
-  // Blocks of 59 ms hide hops of 8.5, in backward 148 hide 8.5 and 17; but nothing hides the last
-  // hop home of 65,536 · 8 · 128 · 2 · 4 bytes.
+  // Blocks of 59 ms hide hops of 8.5 ms. In backward, blocks of 148 ms hide hops of 8.5 ms and 17
+  // ms. No block hides the last hop home, which carries 65,536 · 8 · 128 · 2 · 4 bytes.
   EXPECT_EQ(last.communication.forward.exposed_ns, 0);
   EXPECT_EQ(last.communication.attention.exposed_ns, 4 * 2 * (17'043'521 + 5'700));
 }

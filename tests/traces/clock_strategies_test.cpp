@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules computed by hand, for cp 4 to 16: blocks of 1,000 ns forward and 2,000 ns backward,
-// hops of 2,000 ns on the wire after 500 ns of latency (clock_cases.h).
+// Schedules computed by hand, for cp 4 to 16. Blocks take 1,000 ns forward and 2,000 ns backward.
+// Hops take 2,000 ns on the wire after 500 ns of latency (clock_cases.h).
 #include <gtest/gtest.h>
 
 #include "tests/support/clock_cases.h"
@@ -74,8 +74,8 @@ TEST_P(ClockStrategiesTest, AllGatherExposesItsWholeGather) {
 }
 
 TEST_P(ClockStrategiesTest, UlyssesExposesFiveAllToAlls) {
-  // To each other rank go 16 tokens of h = 16 ÷ cp heads: q, k, v and their gradients are
-  // 16 · 3h · 2 · 4 = 384h bytes, out and dout 128h, lse 64h. At 1 GB/s a byte takes 1 ns.
+  // Each other rank gets 16 tokens of h = 16 ÷ cp heads. q, k, v and their gradients are 16 · 3h ·
+  // 2 · 4 = 384h bytes, out and dout 128h, lse 64h. At 1 GB/s a byte takes 1 ns.
   ClockCase c = clockCase(cp(), Strategy::kUlysses);
   c.hardware.link.gigabytes_per_second = 1;
   const auto swap = [&](std::int64_t bytes) { return others() * bytes * (16 / cp()) + kLatency; };
@@ -151,9 +151,9 @@ TEST(ClockTest, CausalWorkWithoutBalanceMakesRanksLate) {
   c.device.attention_flops = 4 * 2 * 16 * 1e9;  // a pair takes 1 ns
   c.hardware.link = {"free", 0, 0, true, true};
   const ModelTimeline timeline = replayed(c);
-  // All attend their diagonals at once, 136. Then rank 0 has nothing left, rank 3 three blocks of
-  // 256, and a hop is over as soon as both ends have posted it: rank r + 1 posts its second when it
-  // has attended its first.
+  // All attend their diagonals at once, 136. Then rank 0 has no work left, and rank 3 has three
+  // blocks of 256. A hop is over as soon as both ends have posted it. Rank r + 1 posts its second
+  // hop when it has attended its first block.
   EXPECT_EQ(ofLayer(timeline, 3, Direction::kForward).exposed_ns, 0);
   EXPECT_EQ(ofLayer(timeline, 0, Direction::kForward).exposed_ns, 256);
   EXPECT_EQ(ofLayer(timeline, 0, Direction::kForward).late_ns, 256);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who attended what, under every strategy, balance and mask.
+// Checks the coverage of tokens under every strategy, balance and mask.
 #include "viz/views/coverage/coverage_scene.h"
 
 #include <gtest/gtest.h>

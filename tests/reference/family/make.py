@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the reference results beside this file, with PyTorch and Hugging Face Transformers on one
-process without sharding; nothing of RingScope takes part.
+process without sharding. No code of RingScope takes part.
 
-    pip install torch==2.11.0 transformers==5.23.0
-    python make.py
+    `pip install torch==2.11.0 transformers==5.23.0`
+    `python make.py`
 
-Of each model: model/ as save_pretrained writes it, with random norms and biases, so that none of
-them goes unseen; tokens.safetensors; ref.safetensors with `logits` and `grad.*` of step 0; ref.json
-with loss and gradient norm of each step. AdamW lr 1e-3, betas 0.9/0.999, eps 1e-8, weight decay
-0.01; clip at 1.0; the loss is the mean over targets that are not -100, of which the first tokens
-have fewer.
+The folder model/ of each model is what save_pretrained writes. Its norms and biases are random, so
+that an error in any of them shows. Other files are tokens.safetensors, ref.safetensors with `logits`
+and `grad.*` of step 0, and ref.json with the loss and gradient norm of each step.
+
+AdamW has lr 1e-3, betas 0.9/0.999, eps 1e-8 and weight decay 0.01. The gradient is clipped at 1.0.
+The loss is the mean over targets that are not -100. The first quarter of a sequence has fewer targets.
 """
 import json
 import pathlib

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the profiles of this folder and the dumps beside it (../flight_recorder) anew: a job of four
-processes over Gloo that trains a little, calls collectives of all ranks and of pairs, and sends round
-a ring. Run in an empty folder by
-  python -m torch.distributed.run --nproc-per-node 4 .../make.py .../tests/reference
-Only what the importers read is kept, so that no path and no name of a machine is left."""
+"""Makes the profiles of this folder and the dumps beside it (../flight_recorder) again. The job has four
+processes over Gloo. It trains for a few steps, calls collectives of all ranks and of pairs, and sends
+messages round a ring.
+
+Usage, in an empty folder:
+  `python -m torch.distributed.run --nproc-per-node 4 .../make.py .../tests/reference`
+
+The files keep only the fields that the importers read, so that they contain no path and no name of a machine."""
 import json
 import sys
 from pathlib import Path
@@ -18,7 +21,7 @@ KEPT = ("c10d::", "gloo:", "ProfilerStep", "Optimizer.step", "aten::embedding",
 
 
 def communicate(rank, size, pair):
-    """Of all ranks in three steps, with the two of each step of training: 27 collectives and 54 messages."""
+    """Calls collectives and sends messages: with train(), 27 collectives and 54 messages of all ranks in three steps."""
     right, left = (rank + 1) % size, (rank - 1) % size
     dist.broadcast(torch.zeros(100), 2)
     dist.all_gather([torch.empty(64) for _ in range(size)], torch.ones(64))
