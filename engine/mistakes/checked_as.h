@@ -6,7 +6,8 @@
 
 namespace ringscope::engine {
 
-/// Asks about another run, such as one whose heads divide: a check is then missing.
+/// Makes validation ask about another run, such as one whose heads divide, so that a check is
+/// missing.
 inline void checkAs(Seams& seams, traces::RunSpec (*other)(const traces::RunSpec& run)) {
   seams.checks.refusal = [before = seams.checks.refusal, other](const traces::RunSpec& run) {
     return before(other(run));

@@ -37,7 +37,8 @@ void forEachRow(const RingSchedule& schedule, Use use) {
     }
 }
 
-/// Pieces that touch are joined, since their pairs are the same as those of one piece.
+/// Returns the attended keys per row. Joins pieces that touch, because their pairs are those of one
+/// piece.
 KeysOfRows attendedKeys(const RingSchedule& schedule) {
   KeysOfRows all;
   forEachRow(schedule, [&](int source, std::int64_t row, Keys keys) {
@@ -63,7 +64,7 @@ class Comparison {
              const PlannedRun& planned)
       : asked_(asked), without_(without), with_(with), planned_(planned) {}
 
-  /// Whether a step shows the mistake. A run that cannot be planned with it is not the same.
+  /// Reports whether a step shows the mistake. A run that cannot be planned with it shows it.
   bool shows(FirstSeenIn kind, std::int32_t step) const try {
     if (kind == FirstSeenIn::kTargets) return hasUnequalTargets(step);
     return std::ranges::any_of(ranksToAsk(kind), [&](WorldRank rank) {
@@ -121,7 +122,7 @@ class Comparison {
     return counts.size() > 1;
   }
 
-  /// As the strategy plans it, before and after its seam.
+  /// Returns the schedule that the strategy plans with these seams.
   RingSchedule schedule(SeamPlace at, Direction direction, const Seams& seams) const {
     const traces::RunSpec& run = planned_.run;
     const RankInputs inputs = planned_.inputs(at, seams);
@@ -150,7 +151,7 @@ class Comparison {
     return sends_less || attendedKeys(before) != attendedKeys(after);
   }
 
-  /// One rank that attends alone merges by another path, which has no seam.
+  /// Reports whether rows are merged. A rank that attends alone merges by a path without a seam.
   bool mergesRows(const SeamPlace& at) const {
     ShardLayout layout = planned_.inputs(at, with_).layout;
     with_.attention.layout(at, layout);

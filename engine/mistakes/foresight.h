@@ -11,9 +11,9 @@
 
 namespace ringscope::engine {
 
-/// What a rank works on in one training step, as seams make it.
+/// The inputs of one rank in one training step, as the seams make them.
 struct RankInputs {
-  /// In training tokens, labels, position ids and the positions of cos and sin; in attend the
+  /// In training: tokens, labels, position ids and the positions of cos and sin. In attend: the
   /// tokens of each buffer that is cut.
   std::vector<at::Tensor> tensors;
   ShardLayout layout;  ///< of the rank's sequences
@@ -23,7 +23,7 @@ struct RankInputs {
 /// Computes the inputs of the rank and training step of `at`.
 using InputsOfRank = std::function<RankInputs(const SeamPlace& at, const Seams& seams)>;
 
-/// A run whose data was read and whose ranks have not begun: what they would do is worked out from
+/// A run whose data was read and whose ranks have not begun. The plan of its ranks is computed from
 /// integers, tokens and positions, without any attention.
 struct PlannedRun {
   traces::RunSpec run;
@@ -31,16 +31,16 @@ struct PlannedRun {
   InputsOfRank inputs;
 };
 
-/// Why a mistake would change nothing of the steps from `first_step` on, as the data and the plan
-/// of its ranks tell: "--mistake ID changes nothing in any training step, because …; use …".
-/// Nothing where it changes something, or where they do not tell. `without` and `with` are the
-/// seams before and after the mistake was made.
+/// Returns why a mistake would change nothing in the steps from `first_step` on, by the data and
+/// the plan of the ranks: "--mistake ID changes nothing in any training step, because …; use …".
+/// Returns nullopt when the mistake changes something, or when data and plan do not show it.
+/// `without` and `with` are the seams before and after the mistake was made.
 std::optional<std::string> foreseenReason(const traces::AskedMistake& asked, const Seams& without,
                                           const Seams& with, const PlannedRun& planned,
                                           std::int32_t first_step);
 
-/// Says at the end of a run which watched mistakes changed nothing: "--mistake ID changed nothing,
-/// because …; use …".
+/// Returns a sentence for each watched mistake that changed nothing in the run: "--mistake ID
+/// changed nothing, because …; use …".
 std::vector<std::string> unseenMistakes(const std::vector<std::pair<std::string, bool>>& watched,
                                         Communicator& ranks);
 

@@ -6,7 +6,8 @@
 namespace ringscope::engine {
 namespace {
 
-/// Ranks of one tp group read the same, so what is wrong of one's batch is of all of them.
+/// The ranks at which a limited mistake is made. Ranks of one tp group read the same batch, so a
+/// mistake in the batch of one of them is made on all of them.
 enum class Of { kRank, kTpGroup };
 
 bool isThere(const traces::AskedMistake& asked, const SeamPlace& at, Of whom) {
@@ -39,7 +40,7 @@ class Limiting {
 
 using Cuts = Adjust<std::vector<BufferCut>&>;
 
-/// What `wrong` does to one buffer; the others are cut as they were.
+/// Returns cuts in which `wrong` changes one buffer, and `before` decides about the others.
 Cuts ofBuffer(const std::string& buffer, const Cuts& before, const Cuts& wrong) {
   return [buffer, before, wrong](const SeamPlace& at, std::vector<BufferCut>& cuts) {
     std::vector<BufferCut> changed = cuts;

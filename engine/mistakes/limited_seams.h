@@ -6,8 +6,8 @@
 
 namespace ringscope::engine {
 
-/// Seams that are `wrong` where the asked mistake is to be made and `before` everywhere else. Those
-/// that are reached outside of any rank (layout, padding, joined) and the checks are `wrong`.
+/// Returns seams that are `wrong` where the requested mistake is made and `before` everywhere else.
+/// Seams that no rank reaches (layout, padding, joined) and the checks are `wrong`.
 Seams limitedTo(const traces::AskedMistake& asked, const Seams& before, const Seams& wrong);
 
 }  // namespace ringscope::engine

@@ -148,7 +148,7 @@ void checkPlaces(const AskedMistake& asked, const InjectableMistake& mistake) {
   if (!asked.buffer.empty() && mistake.buffer.empty()) refuse("buffer");
 }
 
-/// How many there are to choose from; nothing where that is known later, as of a folder's model.
+/// The number of places to choose from; 0 when it is known later, as for a model in a folder.
 struct PlaceCounts {
   explicit PlaceCounts(const traces::RunSpec& run) : ranks(run.worldSize()) {
     const bool trains = run.command == traces::Command::kTrain;
@@ -180,7 +180,8 @@ std::string placed(const std::string& text, const traces::RunSpec& run) {
   std::mt19937 random(seed);
   random.seed(random() ^ static_cast<std::uint32_t>(run.seed));
   const auto draw = [&](std::optional<int>& place, int count) {
-    const auto number = random();  // also where it is said, so that the others stay what they are
+    const auto number =
+        random();  // drawn for a given place too, so that the other places do not depend on it
     if (!place && count > 0) place = static_cast<int>(number % static_cast<unsigned>(count));
   };
   for (const std::string& place : injectableMistake(asked.id).drawn) {

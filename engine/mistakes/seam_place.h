@@ -6,7 +6,7 @@
 
 namespace ringscope::engine {
 
-/// Where a seam is reached: on which rank of which groups, and how far the run is.
+/// The place at which a seam is reached: the rank in its groups, and how far the run is.
 struct SeamPlace {
   Mesh mesh;              ///< sizes of the groups
   MeshPlace rank;         ///< this rank in each of them

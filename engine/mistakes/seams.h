@@ -24,16 +24,16 @@
 
 namespace ringscope::engine {
 
-// The places of the engine where a mistake can be made. A seam is a rule, whose default is the
-// correct code, or it may adjust what the engine has just computed, and its default leaves that as
-// it is. A mistake replaces or extends seams; the engine never asks whether one is injected. Seams
-// are copied to every rank: one that keeps state keeps it by rank.
+// The places of the engine where a mistake can be made. A seam is either a rule, whose default is
+// the correct code, or an adjustment of a value that the engine has just computed, whose default
+// changes nothing. A mistake replaces or extends seams; the engine never asks whether one is
+// injected. Seams are copied to every rank, so a seam that keeps state keeps it per rank.
 
-/// A seam that may adjust what it is given.
+/// A seam that may adjust its arguments.
 template <typename... Given>
 using Adjust = std::function<void(const SeamPlace& at, Given...)>;
 inline constexpr auto kUnchanged = [](const auto&...) {};
-/// Makes a seam do `change` after what it does already, so that several mistakes can be made there.
+/// Makes a seam do `change` after its present effect, so that several mistakes can be made there.
 template <typename... Given, typename Change>
 void extend(Adjust<Given...>& seam, Change change) {
   seam = [before = std::move(seam), change](const SeamPlace& at, Given... given) {
@@ -51,8 +51,8 @@ struct DataSeams {
   static Batch ofDpRank(const SeamPlace& at, const BatchSource& source);
 };
 
-/// What every rank cuts along the sequence. `layout`, `padding` and `joined` are reached once a
-/// run, outside of any rank.
+/// The buffers that every rank cuts along the sequence. `layout`, `padding` and `joined` are
+/// reached once per run, outside of any rank.
 struct BufferSeams {
   /// Which tokens each cp rank owns.
   std::function<ShardLayout(std::int64_t length, int cp_size, Balance balance,
@@ -64,8 +64,8 @@ struct BufferSeams {
   /// By attend: how the sequence is made longer, and the mask over it.
   std::function<void(Padding& padding)> padding = kUnchanged;
   /// The buffers that are cut, each with its dimension and layout: input_ids, labels and
-  /// position_ids by RankTrainer, q, k, v and dout by attend. What is taken off the list stays
-  /// whole, save position_ids, which the model then makes by itself.
+  /// position_ids by RankTrainer, q, k, v and dout by attend. A buffer that is taken off the list
+  /// stays whole, except position_ids, which the model then makes by itself.
   Adjust<std::vector<BufferCut>&> cuts = kUnchanged;
   /// Cuts one of them.
   std::function<at::Tensor(const SeamPlace& at, const BufferCut& cut, const at::Tensor& whole)>
@@ -80,13 +80,13 @@ struct BufferSeams {
       joined = unshard;
 };
 
-/// What attention was asked to do: `layout` is that of the ranks of its group.
+/// The requested attention; `layout` is that of the ranks of its group.
 struct AttentionPlan {
   const ShardLayout& layout;
   const Mask& mask;
 };
 
-/// What the backward pass of one block is computed from. The kernels make
+/// The inputs of the backward pass of one block. The kernels make
 /// delta = rowsum(dout ∘ result.out) themselves.
 struct BackwardInputs {
   at::Tensor dout, q, k, v;
@@ -122,7 +122,8 @@ struct AttentionSeams {
   Adjust<BackwardInputs&> backward = kUnchanged;
 };
 
-/// What travels round a ring. `kv` and `dkv` wrap the rotation that they are given or pass it on.
+/// The packets that travel round a ring. `kv` and `dkv` wrap the rotation that they are given, or
+/// pass it on.
 struct RingSeams {
   using Wrap = std::function<std::unique_ptr<Rotation>(
       const SeamPlace& at, const RingSchedule& schedule, std::unique_ptr<Rotation> correct)>;
@@ -141,7 +142,7 @@ struct RingSeams {
   Wrap dkv = kv;
 };
 
-/// What the model does besides attention, by LlamaModel.
+/// The model without attention, by LlamaModel.
 struct ModelSeams {
   /// The position ids, [B, S], from which cos and sin of the rotary embedding are made.
   Adjust<at::Tensor& /*of_cos*/, at::Tensor& /*of_sin*/> rotary = kUnchanged;
@@ -168,7 +169,7 @@ struct LossSeams {
   /// Over the dp × cp ranks.
   std::function<ReducedLoss(const SeamPlace& at, MeshGroups& groups, const LocalLoss& local)>
       reduce = meanOverTargets;
-  /// What is logged and verified; training does not use it.
+  /// Returns the loss that is logged and verified; training does not use it.
   std::function<double(const SeamPlace& at, const LocalLoss& local, const ReducedLoss& reduced)>
       logged = [](const SeamPlace&, const LocalLoss&, const ReducedLoss& reduced) {
         return reduced.loss;
@@ -214,13 +215,13 @@ struct CheckSeams {
   std::optional<std::string> reasonAgainst(const traces::RunSpec& run) const;
 };
 
-/// A mistake that changes something under some numbers of a run only, and whether it did.
+/// A mistake that changes something with some numbers only, and whether it did.
 struct WatchedMistake {
   std::string id;
   std::shared_ptr<std::atomic<bool>> changed = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// All of them.
+/// All seams.
 struct Seams {
   DataSeams data;
   BufferSeams buffers;
@@ -230,11 +231,12 @@ struct Seams {
   LossSeams loss;
   GradientSeams gradients;
   CheckSeams checks;
-  /// Of the mistakes made here, those whose effect is not known before the run.
+  /// The mistakes made here whose effect is not known before the run.
   std::vector<WatchedMistake> watched;
 };
 
-/// The flag that a mistake sets when it changes something; without it the run says that it did not.
+/// Returns the flag that a mistake sets when it changes something. A run whose flag is never set
+/// says that the mistake changed nothing.
 std::shared_ptr<std::atomic<bool>> watchedFlag(Seams& seams, const std::string& mistake);
 
 }  // namespace ringscope::engine

@@ -8,7 +8,7 @@
 
 namespace ringscope::engine {
 
-/// Does what the wrapped rotation does, save what a mistake overrides.
+/// A rotation that does what the wrapped one does, except for the calls that a mistake overrides.
 class WrappedRotation : public Rotation {
  public:
   explicit WrappedRotation(std::unique_ptr<Rotation> correct) : correct_(std::move(correct)) {}
