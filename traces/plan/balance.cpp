@@ -16,6 +16,16 @@ bool evensCausalWork(Balance balance) {
   return balance == Balance::kHeadTail || balance == Balance::kStriped;
 }
 
+bool dealsContiguousParts(Balance balance) {
+  return balance == Balance::kNone;
+}
+
+std::vector<TokenRun> documentSlots(std::vector<TokenRun> documents, std::int64_t length) {
+  for (std::size_t d = 0; d < documents.size(); ++d)
+    documents[d].end = d + 1 < documents.size() ? documents[d + 1].begin : length;
+  return documents;
+}
+
 Balance defaultCausalBalance() {
   return Balance::kHeadTail;
 }

@@ -223,22 +223,23 @@ BlockReading readBlocks(const Trace& trace) {
   return SharedReadings::of(trace, computedBlocks);
 }
 
-RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const char* rule,
-                    void (*finish)(const BlockReading& blocks, Finding& finding)) {
+RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words) {
   if (blocks.are == BlocksAre::kUnknown)
     return blocks.recorded ? undecided(blocks.missing) : notObservable(blocks.missing);
   if (blocks.are == BlocksAre::kOfTheirSource) return clear();
   if (blocks.are != wrong)
     return undecided("needs KV blocks that are not wrong in another way already");
-  Finding f;
-  f.rule = rule;
-  f.severity = "error";
-  f.confidence = blocks.certain ? "certain" : "likely";
-  f.place = blocks.place;
-  f.rank = blocks.rank;
-  f.buffer = "kv";
-  finish(blocks, f);
-  return found(std::move(f));
+  return found({.confidence = blocks.certain ? "certain" : "likely",
+                .title = words.title,
+                .place = blocks.place,
+                .rank = blocks.rank,
+                .buffer = "kv",
+                .evidence = fillIn(words.evidence, {{"rank", toString(blocks.rank)},
+                                                    {"source", toString(blocks.source)},
+                                                    {"held", toString(blocks.held)},
+                                                    {"wrong", std::to_string(blocks.wrong)},
+                                                    {"of", std::to_string(blocks.of)}}),
+                .remedy = words.remedy});
 }
 
 }  // namespace ringscope::traces

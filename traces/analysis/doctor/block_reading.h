@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "traces/analysis/doctor/finding_words.h"
 #include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::traces {
@@ -33,9 +34,8 @@ struct BlockReading {
 /// Compares every recorded KV block with what its source rank recorded of its own.
 BlockReading readBlocks(const Trace& trace);
 
-/// A rule's answer from the reading: found where it is `wrong`; `finish` adds title, evidence and
-/// remedy.
-RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const char* rule,
-                    void (*finish)(const BlockReading& blocks, Finding& finding));
+/// Returns a rule's answer: a finding with these words when the blocks are `wrong`. The evidence
+/// can name {rank}, {source}, {held}, {wrong} and {of}.
+RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words);
 
 }  // namespace ringscope::traces

@@ -268,31 +268,4 @@ CoverageReading readCoverage(const Trace& trace) {
   return SharedReadings::of(trace, computedCoverage);
 }
 
-RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const char* rule,
-                    void (*finish)(const CoverageReading& coverage, Finding& finding)) {
-  if (coverage.are == AttentionIs::kUnknown)
-    return coverage.recorded ? undecided(coverage.missing) : notObservable(coverage.missing);
-  if (coverage.are == AttentionIs::kAsDeclared) return clear();
-  if (coverage.are != wrong)
-    return undecided("needs attention whose pairs are not wrong in another way already");
-  Finding f;
-  f.rule = rule;
-  f.severity = "error";
-  f.confidence = coverage.certain ? "certain" : "likely";
-  f.place = coverage.place;
-  f.rank = coverage.rank;
-  finish(coverage, f);
-  return found(std::move(f));
-}
-
-std::string describeExtent(const CoverageReading& coverage) {
-  std::string text = std::to_string(coverage.ranks) + " of " + std::to_string(coverage.of) +
-                     (coverage.ranks == 1 ? " ranks does so." : " ranks do so.");
-  if (!coverage.certain)
-    text +=
-        " Of some pieces the rows alone are recorded; their tile masks are taken for the "
-        "declared order and window.";
-  return text;
-}
-
 }  // namespace ringscope::traces

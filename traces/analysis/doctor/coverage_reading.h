@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "traces/analysis/doctor/finding_words.h"
 #include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::traces {
@@ -40,12 +41,9 @@ struct CoverageReading {
 /// Compares the recorded pieces of attention with the declared mask, by runs of tokens.
 CoverageReading readCoverage(const Trace& trace);
 
-/// A rule's answer from the reading: found where it is `wrong`; `finish` adds title, evidence and
-/// remedy.
-RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const char* rule,
-                    void (*finish)(const CoverageReading& coverage, Finding& finding));
-
-/// "2 of 4 ranks do so." and, where it holds, that the pieces' tile masks are not recorded.
-std::string describeExtent(const CoverageReading& coverage);
+/// Returns a rule's answer: a finding with these words when the pairs are `wrong`. The evidence can
+/// name {rank}, {source}, {window}, {pairs} and {wanted} with their noun, and {pair count} and
+/// {wanted count} without it. It ends with how many ranks do so.
+RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const FindingWords& words);
 
 }  // namespace ringscope::traces

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace ringscope::traces {
@@ -41,6 +42,14 @@ std::vector<double> scoresOf(const double* q, const std::vector<double>& k, std:
     scores.push_back(std::inner_product(q, q + width, k.data() + key * width, 0.0) /
                      std::sqrt(static_cast<double>(width)));
   return scores;
+}
+
+double logSumExp(const std::vector<double>& values) {
+  if (values.empty()) return -std::numeric_limits<double>::infinity();
+  const double largest = std::ranges::max(values);
+  double sum = 0;
+  for (const double value : values) sum += std::exp(value - largest);
+  return largest + std::log(sum);
 }
 
 }  // namespace ringscope::traces

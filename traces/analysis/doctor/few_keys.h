@@ -23,4 +23,7 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
 std::vector<double> scoresOf(const double* q, const std::vector<double>& k, std::size_t width,
                              const std::vector<std::size_t>& keys);
 
+/// Returns log Σ exp(value); −∞ without values.
+double logSumExp(const std::vector<double>& values);
+
 }  // namespace ringscope::traces

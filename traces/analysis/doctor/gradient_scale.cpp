@@ -135,7 +135,7 @@ GradientScale readGradientScale(const Trace& trace) {
   return SharedReadings::of(trace, computedScale);
 }
 
-RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong, const char* rule,
+RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong,
                     void (*finish)(const GradientScale& gradients, Finding& finding)) {
   if (gradients.are == GradientsAre::kUnknown)
     return gradients.recorded ? undecided(gradients.missing) : notObservable(gradients.missing);
@@ -143,9 +143,6 @@ RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong, const ch
   if (gradients.are != wrong)
     return undecided("needs gradients that are not wrong in another way already");
   Finding f;
-  f.rule = rule;
-  f.severity = "error";
-  f.confidence = "certain";
   f.place = {gradients.train_step, Layer::none(), Direction::kBackward, {}};
   f.buffer = gradients.verdicts > 0 ? "grad_norm" : "grad." + gradients.head.parameter;
   finish(gradients, f);

@@ -34,9 +34,9 @@ struct GradientScale {
 /// the recorded verdicts on all gradients.
 GradientScale readGradientScale(const Trace& trace);
 
-/// A rule's answer from the reading: found where it is `wrong`; `finish` adds confidence, title,
-/// evidence and remedy.
-RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong, const char* rule,
+/// Returns a rule's answer: a finding when the gradients are `wrong`. `finish` adds confidence,
+/// title, evidence and remedy.
+RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong,
                     void (*finish)(const GradientScale& gradients, Finding& finding));
 
 }  // namespace ringscope::traces

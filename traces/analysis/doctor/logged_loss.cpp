@@ -162,8 +162,25 @@ LoggedLoss readLoggedLoss(const Trace& trace) {
   return SharedReadings::of(trace, computedLoss);
 }
 
-RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
-                    void (*finish)(const LoggedLoss& loss, Finding& finding)) {
+namespace {
+
+NamedValues valuesOf(const LoggedLoss& loss) {
+  const auto [fewest, most] =
+      std::ranges::minmax(loss.ranks, {}, [](const RankLoss& rank) { return rank.own.targets; });
+  return {{"loss", describe(loss)},
+          {"rank", toString(loss.rank)},
+          {"ranks", std::to_string(loss.ranks.size())},
+          {"scale", describeSignificant(loss.scale, 3)},
+          {"divisor", describeSignificant(1 / loss.scale, 3)},
+          {"fewest", std::to_string(fewest.own.targets)},
+          {"fewest on", toString(fewest.rank)},
+          {"most", std::to_string(most.own.targets)},
+          {"most on", toString(most.rank)}};
+}
+
+}  // namespace
+
+RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const FindingWords& words) {
   if (loss.is == LossIs::kUnknown)
     return loss.recorded ? undecided(loss.missing) : notObservable(loss.missing);
   const auto also = loss.also_fits.find(wrong);
@@ -174,15 +191,12 @@ RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
   if (loss.is == LossIs::kRight) return clear();
   if (loss.is != wrong)
     return undecided("needs a logged loss that is not wrong in another way already");
-  Finding f;
-  f.rule = rule;
-  f.severity = "error";
-  f.confidence = "certain";
-  f.place = {loss.train_step};
-  f.rank = loss.rank;
-  f.buffer = "loss";
-  finish(loss, f);
-  return found(std::move(f));
+  return found({.title = words.title,
+                .place = {loss.train_step},
+                .rank = loss.rank,
+                .buffer = "loss",
+                .evidence = fillIn(words.evidence, valuesOf(loss)),
+                .remedy = words.remedy});
 }
 
 std::string describe(const LoggedLoss& loss) {

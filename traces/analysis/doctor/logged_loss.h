@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/analysis/doctor/finding_words.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/recompute/loss.h"
 
@@ -39,9 +40,9 @@ struct LoggedLoss {
 
 LoggedLoss readLoggedLoss(const Trace& trace);
 
-/// What a rule says whose mistake shows as `wrong`; `finish` gives the finding its words.
-RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const char* rule,
-                    void (*finish)(const LoggedLoss& loss, Finding& finding));
+/// Returns a rule's answer: a finding with these words when the loss is `wrong`. The evidence can
+/// name {loss}, {ranks}, {rank}, {scale}, {divisor}, {fewest}, {fewest on}, {most} and {most on}.
+RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const FindingWords& words);
 /// "logged 5.25, where all targets give 4.5"
 std::string describe(const LoggedLoss& loss);
 

@@ -119,6 +119,16 @@ const char* name(Verdict verdict) {
   return "";
 }
 
+RuleResult Rule::check(const Trace& trace) const {
+  RuleResult result = judge(trace);
+  for (Finding& finding : result.findings) finding.rule = id;
+  return result;
+}
+
+bool hasOneCpRank(const Trace& trace) {
+  return trace.run() && trace.run()->cp == 1;
+}
+
 RuleResult clear() {
   return {};
 }

@@ -18,17 +18,17 @@ struct Fix {
 
 /// What a rule found, where, why it says so and what to change.
 struct Finding {
-  std::string rule;        ///< an id of the catalogue
-  std::string severity;    ///< "error": the numbers are wrong · "warning": they may be
-  std::string confidence;  ///< "certain" · "likely"
-  std::string title;
-  Place place;
-  WorldRank rank;                  ///< none: no one in particular
+  std::string rule{};                  ///< an id of the catalogue; set by Rule::check()
+  std::string severity = "error";      ///< "error": the numbers are wrong · "warning": they may be
+  std::string confidence = "certain";  ///< "certain" · "likely"
+  std::string title{};
+  Place place{};
+  WorldRank rank{};                ///< none: no rank in particular
   std::vector<WorldRank> group{};  ///< who share the sequence of `rank`; added by diagnose()
-  std::string buffer;
-  std::string evidence;  ///< in numbers
-  std::string remedy;    ///< what to change, in a sentence
-  Fix fix{};             ///< added by diagnose(); empty of what is in no catalogue
+  std::string buffer{};
+  std::string evidence{};  ///< in numbers
+  std::string remedy{};    ///< what to change, in a sentence
+  Fix fix{};               ///< added by diagnose(); empty of what is in no catalogue
 };
 
 /// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks; where
@@ -40,6 +40,9 @@ struct RuleResult {
   std::string would_settle;
   bool capture_helps = true;
 };
+
+/// Reports whether the run is known to have one cp rank, on which most mistakes cannot be made.
+bool hasOneCpRank(const Trace& trace);
 
 RuleResult clear();
 RuleResult found(Finding finding);
@@ -54,11 +57,15 @@ enum class RuleOf { kAnyRun, kTraining, kDeclaredMask };
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {
   std::string id;  ///< an id of the catalogue
-  RuleResult (*check)(const Trace& trace);
+  RuleResult (*judge)(const Trace& trace);
   RuleOf of = RuleOf::kAnyRun;
+
+  /// Returns the answer, whose findings name this rule.
+  RuleResult check(const Trace& trace) const;
 };
 
-/// All rules; a new one is a file in rules/ and a line in registry.cpp.
+/// Returns all rules. A new one is a function in the file of its subject in rules/, and a
+/// declaration and a line in registry.cpp.
 const std::vector<Rule>& rules();
 
 }  // namespace ringscope::traces

@@ -124,8 +124,6 @@ Finding driftOf(const ReplicaDrift& weights, const ReplicaDrift& gradients) {
   const bool tie = weights.odd.empty();
   Finding finding;
   finding.rule = kUnknownMistake;
-  finding.severity = "error";
-  finding.confidence = "certain";
   finding.title =
       "No rule names it: " + parameter + " is not the same on all ranks after the update";
   finding.place = weights.first->place;
@@ -170,7 +168,6 @@ std::optional<Finding> unknownMistake(const Trace& trace) {
   if (!wrong) return unknownNumber(trace);
   Finding finding;
   finding.rule = kUnknownMistake;
-  finding.severity = "error";
   finding.confidence = wrong->ratio < 2 ? "likely" : "certain";  // NaN is certain
   finding.title =
       "No rule names it: " + describe(*wrong) +

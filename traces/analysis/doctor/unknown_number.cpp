@@ -12,8 +12,6 @@ namespace {
 Finding findingAt(std::int32_t train_step, Direction direction) {
   Finding finding;
   finding.rule = kUnknownMistake;
-  finding.severity = "error";
-  finding.confidence = "certain";
   finding.place = {train_step, Layer::none(), direction, {}};
   return finding;
 }
