@@ -158,7 +158,7 @@ TEST_P(InjectedMistake, IsNamedByTheDoctorAndSeenByTheDiffAndNowhereWritten) {
   const auto findings = traces::diagnose(*trace).findings();
   ASSERT_EQ(findings.size(), 1u) << "one cause, one finding";
   EXPECT_EQ(findings.front().rule, id);
-  EXPECT_EQ(findings.front().confidence, "certain");
+  EXPECT_EQ(findings.front().confidence, traces::Confidence::kCertain);
   EXPECT_FALSE(findings.front().evidence.empty());
   EXPECT_FALSE(findings.front().remedy.empty());
   EXPECT_GT(traces::summarize(*trace).diverging, 0);

@@ -208,7 +208,7 @@ TEST(RecomputeDiffersRuleTest, BackwardWorksWithTheBlockOfForward) {
       << "rounding";
   const auto wrong = answerOf(rule, recomputed("3,4.01", block, block));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "certain");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
   EXPECT_EQ(test::verdictOf(rule, recomputed("3,4", block, "3.01,4,5,6")), Verdict::kFound);
 }
 

@@ -188,7 +188,7 @@ TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
       foundAlone("documents_ignored", recording("intent mask=documents documents=0-2,2-4\n",
                                                 std::string(kOwnBlocks) + kEarlierBlock));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
-  EXPECT_EQ(finding.confidence, "certain");
+  EXPECT_EQ(finding.confidence, Confidence::kCertain);
   EXPECT_TRUE(says(finding, "attends 4 (query, key) pairs of two documents")) << finding.evidence;
 }
 
@@ -213,7 +213,7 @@ TEST(DocumentsIgnoredRuleTest, ATileMaskThatIsNotRecordedIsTakenForTheDeclaredWi
   const std::string documents = "intent mask=documents window=2 documents=0-2,2-4\n";
   const auto wrong = answerOf("documents_ignored", documents + one_rank);
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_TRUE(says(wrong.findings.front(), "attends 1 (query, key) pair "))
       << wrong.findings.front().evidence;
   EXPECT_EQ(verdictOf("documents_ignored", "intent mask=window window=2\n" + one_rank),

@@ -54,7 +54,7 @@ TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
   const auto wrong = answerOf("shift_labels_per_shard", inThreeSteps(lost));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kClear);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", "run cp=2\n"), Verdict::kNotObservable);
@@ -71,7 +71,7 @@ TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
 TEST(ShiftLabelsPerShardRuleTest, AtTheBorderOfAChunkTheTargetIsATokenOfALaterChunk) {
   const auto wrong = answerOf("shift_labels_per_shard", headTail("11,16,17,-100", "13,14,15,-100"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "certain");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
   EXPECT_EQ(verdictOf("shift_labels_per_shard", headTail("11,12,17,18", "13,14,15,16")),
             Verdict::kClear);
 }
@@ -107,7 +107,7 @@ TEST(MissingPositionIdsRuleTest, PackedDocumentsOfAForeignJobAreNoMistake) {
       "tensor position_ids rank=1 shape=1x4 values=";
   const auto wrong = answerOf("missing_position_ids", foreign + "0,1,2,3\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound) << "they count the rank's own tokens";
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,0,1,2\n"), Verdict::kNotObservable);
   EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
 }
@@ -231,7 +231,7 @@ TEST(DifferentBatchesRuleTest, WithoutTheBatchItselfLabelsAtTheBordersTell) {
   const auto wrong =
       answerOf("different_batches_on_cp_ranks", inParts("11,12,13,99", "15,16,17,18"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(verdictOf("different_batches_on_cp_ranks", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kNotObservable)
       << "it may be chance";

@@ -31,7 +31,8 @@ TEST(GradScaledByCpRuleTest, LogitsAndLabelsTellHowLargeAGradientIs) {
     const auto wrong = answerOf(kScaled, scaled(factor).text());
     ASSERT_EQ(wrong.verdict, Verdict::kFound) << factor << wrong.would_settle;
     const Finding& finding = wrong.findings.front();
-    EXPECT_EQ(finding.confidence, factor > 1 ? "certain" : "likely") << "clipping may do the same";
+    EXPECT_EQ(finding.confidence, factor > 1 ? Confidence::kCertain : Confidence::kLikely)
+        << "clipping may do the same";
     EXPECT_EQ(finding.evidence.find("clip their own") != std::string::npos, factor < 1);
     EXPECT_EQ(finding.place.train_step, 1);
     EXPECT_EQ(verdictOf(kClipped, scaled(factor).text()), Verdict::kNotObservable);
@@ -116,7 +117,7 @@ TEST(GradScaledByCpRuleTest, VerdictsOnAllGradientsSayItWhereNoValueWasKept) {
   EXPECT_EQ(verdictOf(kClipped, verdicts(1)), Verdict::kClear);
   const auto wrong = answerOf(kScaled, verdicts(2));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(verdictOf(kScaled, verdicts(0.5)), Verdict::kFound);
   EXPECT_EQ(verdictOf(kScaled, verdicts(1.7)), Verdict::kNotObservable);
   const std::string wide = "diff grad.c isolated=no scale=1 error=1 limit=2 ratio=0.5\n";
@@ -232,7 +233,7 @@ TEST(NormCountsReplicasRuleTest, UsesTheVerdictOnTheNormWhenNoValueWasKept) {
   const auto wrong =
       answerOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=5 ratio=1000\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=4 ratio=1000\n"),
             Verdict::kNotObservable);
 }

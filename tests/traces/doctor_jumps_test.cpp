@@ -35,7 +35,7 @@ TEST(PaddingUnmaskedRuleTest, FindsKeysBehindADocument) {
       "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
   const Finding finding =
       only(answerOf("padding_unmasked", attended("intent mask=full documents=0-3\n", all)));
-  EXPECT_EQ(finding.severity, "error");
+  EXPECT_EQ(finding.severity, Severity::kError);
   EXPECT_TRUE(says(finding, "attends 5 (query, key) pairs")) << finding.evidence;
   EXPECT_EQ(verdictOf("documents_ignored", attended("intent mask=full documents=0-3\n", all)),
             Verdict::kNotObservable)
@@ -48,13 +48,13 @@ TEST(PaddingUnmaskedRuleTest, NoTokenSeesPaddingUnderACausalMask) {
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
   const std::string with_padding =
       attended("intent mask=documents documents=0-3\n", causal + kRank1);
-  EXPECT_EQ(only(answerOf("padding_unmasked", with_padding)).severity, "warning");
+  EXPECT_EQ(only(answerOf("padding_unmasked", with_padding)).severity, Severity::kWarning);
   EXPECT_EQ(
       only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=0.9\n")).severity,
-      "warning");
+      Severity::kWarning);
   EXPECT_EQ(
       only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=9\n")).severity,
-      "error")
+      Severity::kError)
       << "rows of padding were compared too";
   EXPECT_EQ(verdictOf("padding_unmasked", attended("intent mask=causal\n", causal + kRank1)),
             Verdict::kClear);

@@ -35,7 +35,7 @@ TEST(BalanceCutsDocumentsRuleTest, FindsTokensThatAreNotHeadAndTailOfEachDocumen
   trace->add(shardOf(0, 16, {{0, 4}, {12, 16}}));
   trace->add(shardOf(1, 16, {{4, 12}}));
   const Finding finding = only(answerOf("balance_cuts_documents", *trace));
-  EXPECT_EQ(finding.severity, "warning");
+  EXPECT_EQ(finding.severity, Severity::kWarning);
   // Rank 0 has 1 + 2 + 3 + 4 and 9 + 10 + 11 + 12 keys, rank 1 has 1 to 8.
   EXPECT_TRUE(says(finding, "from 36 to 52 (query, key) pairs")) << finding.evidence;
 }
@@ -119,7 +119,7 @@ TEST(CpNotAppliedRuleTest, FindsRanksThatHoldTheWholeSequence) {
   trace->add(shardOf(0, 8, {{0, 8}}));
   trace->add(shardOf(1, 8, {{0, 8}}));
   const Finding finding = only(answerOf("cp_not_applied", *trace));
-  EXPECT_EQ(finding.severity, "warning");
+  EXPECT_EQ(finding.severity, Severity::kWarning);
   EXPECT_TRUE(says(finding, "all 8 tokens of a sequence that is configured for 2 ranks, as do 2"))
       << finding.evidence;
 }
@@ -250,7 +250,7 @@ TEST(UnbalancedUnshardRuleTest, RowsAreTheTokensThatTheScheduleTakesThemFor) {
   trace->add(shard);
   const auto wrong = answerOf("unbalanced_unshard", *trace);
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "certain");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
   EXPECT_EQ(wrong.findings.front().place.train_step, 1);
 }
 

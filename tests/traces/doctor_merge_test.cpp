@@ -124,7 +124,7 @@ TEST(LseOverflowRuleTest, FiniteBlocksMakeNoInfinity) {
   for (const char* made : {"values=inf,2,3,4", "values=nan,2,3,4"}) {
     const auto wrong = answerOf(rule, wide + first + runningLse(1, made));
     ASSERT_EQ(wrong.verdict, Verdict::kFound) << made;
-    EXPECT_EQ(wrong.findings.front().confidence, "certain");
+    EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
     EXPECT_EQ(wrong.findings.front().place.stage, RingStep::of(1));
   }
   const std::string small = blocksOfRankOne("values=-110,1,2,3", "values=-120,1,2,3");
@@ -166,7 +166,8 @@ TEST(LseOverflowRuleTest, ADoubleOverflowsLater) {
   const std::string blocks = blocksOfRankOne("values=-inf,1,2,300", "values=1,1,2,3");
   const auto of_rows = answerOf("lse_overflow", blocks + runningLse(1, "values=nan,1,3,300"));
   ASSERT_EQ(of_rows.verdict, Verdict::kFound);
-  EXPECT_EQ(of_rows.findings.front().confidence, "likely") << "300 is not too large for it";
+  EXPECT_EQ(of_rows.findings.front().confidence, Confidence::kLikely)
+      << "300 is not too large for it";
   const auto wide = answerOf("lse_overflow", blocksOfRankOne("values=710,1,2,3", "values=1,1,2,3") +
                                                  runningLse(1, "values=inf,1,3,4"));
   ASSERT_EQ(wide.verdict, Verdict::kFound);
@@ -195,7 +196,7 @@ TEST(LseOverflowRuleTest, RowsWithoutKeysStayInfinite) {
   EXPECT_EQ(verdictOf(rule, blocks + runningLse(1, "values=-inf,1,3,4")), Verdict::kClear);
   const auto wrong = answerOf(rule, blocks + runningLse(1, "values=nan,1,3,4"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(wrong.findings.front().confidence, "likely");
+  EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
 }
 
 TEST(LseOverflowRuleTest, RowsWithoutKeysMayMakeNanOfOutAlone) {

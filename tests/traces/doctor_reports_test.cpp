@@ -16,8 +16,8 @@ using nlohmann::json;
 Finding findingOf(const std::string& rule, int rank) {
   Finding finding;
   finding.rule = rule;
-  finding.severity = "error";
-  finding.confidence = "certain";
+  finding.severity = Severity::kError;
+  finding.confidence = Confidence::kCertain;
   finding.title = "Blocks are added";
   finding.place = {3, Layer::of(1), Direction::kBackward, RingStep::of(2)};
   finding.rank = WorldRank::of(rank);

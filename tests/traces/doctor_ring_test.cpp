@@ -187,7 +187,7 @@ TEST(NonContiguousKvRuleTest, RecordedValuesShowWhetherMemoryWasReadInThatOrder)
                                              block(1, 0, 1, held("5,6,7,8", v));
   const auto read = answerOf("non_contiguous_kv", own + block(1, 1, 0, held("1,3,2,4", v)));
   ASSERT_EQ(read.verdict, Verdict::kFound) << read.would_settle;
-  EXPECT_EQ(read.findings.front().confidence, "certain");
+  EXPECT_EQ(read.findings.front().confidence, Confidence::kCertain);
   EXPECT_EQ(verdictOf("non_contiguous_kv", own + block(1, 1, 0, held("3,4,1,2", v))),
             Verdict::kNotObservable)
       << "heads in another order are no memory that was read by other strides";

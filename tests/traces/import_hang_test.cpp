@@ -83,8 +83,8 @@ TEST_F(HungJob, RanksInDifferentCollectivesAreACertainFinding) {
   rank(2, {stalled({"all_reduce", "all_reduce"}, true, 6)});
   const auto found = findings();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].confidence, "certain");
-  EXPECT_EQ(found[0].severity, "error");
+  EXPECT_EQ(found[0].confidence, Confidence::kCertain);
+  EXPECT_EQ(found[0].severity, Severity::kError);
   EXPECT_EQ(found[0].rank, WorldRank::of(1));
   EXPECT_EQ(found[0].place.train_step, 2);
   EXPECT_EQ(found[0].evidence,
@@ -98,7 +98,7 @@ TEST_F(HungJob, ARankThatNeverComesIsNamedWithItsLine) {
   rank(2, {stalled({"all_reduce", "broadcast"}, true, 12)});
   const auto found = findings();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].confidence, "likely");
+  EXPECT_EQ(found[0].confidence, Confidence::kLikely);
   EXPECT_EQ(found[0].rank, WorldRank::of(1));
   EXPECT_NE(found[0].evidence.find("rank 1 has not come there"), std::string::npos);
   EXPECT_NE(found[0].evidence.find("at train.py:7 (step)"), std::string::npos);

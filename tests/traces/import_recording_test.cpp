@@ -120,7 +120,7 @@ TEST(ImportRecording, JudgesUndeclaredPositionsThatRestartOnEachRank) {
   const auto findings = diagnose(*trace).findings();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().rule, "missing_position_ids");
-  EXPECT_EQ(findings.front().confidence, "likely");
+  EXPECT_EQ(findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(findings.front().fix.framework, "PyTorch");
 }
 

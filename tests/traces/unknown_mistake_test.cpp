@@ -31,7 +31,7 @@ TEST(UnknownMistakeTest, NamesTheFirstTensorThatIsWrongByItself) {
   EXPECT_EQ(finding.buffer, "out");
   EXPECT_EQ(finding.place.layer, Layer::of(1));
   EXPECT_EQ(finding.place.direction, Direction::kForward);
-  EXPECT_EQ(finding.confidence, "certain");
+  EXPECT_EQ(finding.confidence, Confidence::kCertain);
   EXPECT_TRUE(has(finding.title, "layer 1, out is wrong by itself")) << finding.title;
   EXPECT_TRUE(has(finding.evidence, "is off by 0.25, 40× what rounding explains"))
       << finding.evidence;
@@ -48,7 +48,8 @@ TEST(UnknownMistakeTest, TheEarliestTrainingStepCountsBeforeAnything) {
       "diff grad_norm step=1 direction=backward isolated=no ratio=1.5\n");
   EXPECT_EQ(finding.buffer, "grad_norm");
   EXPECT_EQ(finding.place.train_step, 1);
-  EXPECT_EQ(finding.confidence, "likely") << "rounding may reach a limit once in a long while";
+  EXPECT_EQ(finding.confidence, Confidence::kLikely)
+      << "rounding may reach a limit once in a long while";
 }
 
 TEST(UnknownMistakeTest, LooksBeforeAttentionWhenAttentionIsRight) {

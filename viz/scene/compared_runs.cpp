@@ -18,7 +18,7 @@ void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run) {
   for (const traces::Finding& finding : diagnosis.findings())
     run.doctor.emplace_back("▲ " + finding.title + ". ")
         .append(finding.evidence)
-        .append(" (" + finding.rule + ", " + finding.confidence + ")");
+        .append(" (" + finding.rule + ", " + name(finding.confidence) + ")");
   if (run.doctor.empty() || !diagnosis.unread.empty())
     run.doctor.emplace_back(traces::headline(diagnosis))
         .append(" · " + traces::describeCount(diagnosis.count(traces::Verdict::kClear), "rule"))

@@ -229,7 +229,7 @@ RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const FindingWo
   if (blocks.are == BlocksAre::kOfTheirSource) return clear();
   if (blocks.are != wrong)
     return undecided("needs KV blocks that are not wrong in another way already");
-  return found({.confidence = blocks.certain ? "certain" : "likely",
+  return found({.confidence = blocks.certain ? Confidence::kCertain : Confidence::kLikely,
                 .title = words.title,
                 .place = blocks.place,
                 .rank = blocks.rank,

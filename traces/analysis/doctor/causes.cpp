@@ -22,8 +22,9 @@ FirstChanged firstChanged(const DiffRecord& wrong) {
 }
 
 bool isError(const Diagnosis::Entry& entry) {
-  return std::ranges::any_of(entry.result.findings,
-                             [](const Finding& finding) { return finding.severity == "error"; });
+  return std::ranges::any_of(entry.result.findings, [](const Finding& finding) {
+    return finding.severity == Severity::kError;
+  });
 }
 
 }  // namespace

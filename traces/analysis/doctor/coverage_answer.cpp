@@ -37,7 +37,7 @@ RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const Fi
   if (coverage.are != wrong)
     return undecided("needs attention whose pairs are not wrong in another way already");
   return found(
-      {.confidence = coverage.certain ? "certain" : "likely",
+      {.confidence = coverage.certain ? Confidence::kCertain : Confidence::kLikely,
        .title = words.title,
        .place = coverage.place,
        .rank = coverage.rank,

@@ -23,9 +23,9 @@
 
 namespace ringscope::traces {
 
-const char* meaningOfConfidence(const std::string& confidence) {
-  return confidence == "certain" ? "nothing else explains what was recorded"
-                                 : "something else may explain what was recorded";
+const char* meaningOf(Confidence confidence) {
+  return confidence == Confidence::kCertain ? "nothing else explains what was recorded"
+                                            : "something else may explain what was recorded";
 }
 
 nlohmann::json toJson(const Finding& finding) {
@@ -33,9 +33,9 @@ nlohmann::json toJson(const Finding& finding) {
   nlohmann::json group = nlohmann::json::array();
   for (const WorldRank rank : finding.group) group.push_back(traces::toJson(rank));
   return {{"rule", finding.rule},
-          {"severity", finding.severity},
-          {"confidence", finding.confidence},
-          {"confidence_means", meaningOfConfidence(finding.confidence)},
+          {"severity", name(finding.severity)},
+          {"confidence", name(finding.confidence)},
+          {"confidence_means", meaningOf(finding.confidence)},
           {"title", finding.title},
           {"rank", traces::toJson(finding.rank)},
           {"group", std::move(group)},
@@ -160,7 +160,8 @@ Diagnosis diagnose(const Trace& trace) {
   keepCauses(diagnosis.entries);
   takeBackWhatIsTooLate(trace, diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();
-  if (std::ranges::none_of(findings, [](const Finding& f) { return f.severity == "error"; }))
+  if (std::ranges::none_of(findings,
+                           [](const Finding& f) { return f.severity == Severity::kError; }))
     if (auto finding = unknownMistake(trace))
       diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
   if (auto finding = hangFinding(trace))

@@ -45,8 +45,8 @@ bool isClear(const Diagnosis& diagnosis);
 /// other rule.
 Fix fixOf(const std::string& rule, std::optional<Framework> framework);
 
-/// Of Finding::confidence, as a clause.
-const char* meaningOfConfidence(const std::string& confidence);
+/// Returns what a confidence means, as a clause.
+const char* meaningOf(Confidence confidence);
 nlohmann::json toJson(const Finding& finding);
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.

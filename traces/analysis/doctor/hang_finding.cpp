@@ -11,8 +11,8 @@ std::optional<Finding> hangFinding(const Trace& trace) {
   const Hang& first = hangs.front();
   Finding finding;
   finding.rule = kHang;
-  finding.severity = first.certain ? "error" : "warning";
-  finding.confidence = first.certain ? "certain" : "likely";
+  finding.severity = first.certain ? Severity::kError : Severity::kWarning;
+  finding.confidence = first.certain ? Confidence::kCertain : Confidence::kLikely;
   finding.title = first.different
                       ? "The job hung: ranks waited in different collectives or messages"
                       : "Ranks waited for a rank that did not come";

@@ -107,18 +107,6 @@ const std::vector<Rule>& rules() {
   return kRules;
 }
 
-const char* name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFound:
-      return "found";
-    case Verdict::kClear:
-      return "clear";
-    case Verdict::kNotObservable:
-      return "not observable";
-  }
-  return "";
-}
-
 RuleResult Rule::check(const Trace& trace) const {
   RuleResult result = judge(trace);
   for (Finding& finding : result.findings) finding.rule = id;

@@ -9,18 +9,18 @@
 
 namespace ringscope::traces {
 
-/// What to change where the recorded run was written, of the mistake's explanation.
+/// The part of a mistake's explanation about the framework of the recorded run.
 struct Fix {
-  std::string framework;           ///< "PyTorch"; empty: nothing is said of it
+  std::string framework;           ///< "PyTorch"; empty: the explanation has no such part
   std::string text;                ///< Markdown, most of it with a few lines of code
   std::vector<std::string> links;  ///< addresses of the reports
 };
 
-/// What a rule found, where, why it says so and what to change.
+/// A mistake that was found: its place, the evidence, and what to change.
 struct Finding {
-  std::string rule{};                  ///< an id of the catalogue; set by Rule::check()
-  std::string severity = "error";      ///< "error": the numbers are wrong · "warning": they may be
-  std::string confidence = "certain";  ///< "certain" · "likely"
+  std::string rule{};  ///< an id of the catalogue; set by Rule::check()
+  Severity severity = Severity::kError;
+  Confidence confidence = Confidence::kCertain;
   std::string title{};
   Place place{};
   WorldRank rank{};                ///< none: no rank in particular
@@ -31,9 +31,8 @@ struct Finding {
   Fix fix{};               ///< added by diagnose(); empty of what is in no catalogue
 };
 
-/// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks; where
-/// another capture of the run would keep that, diagnose() adds the one that the catalogue names for
-/// the mistake.
+/// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks. When
+/// another capture would keep it, diagnose() adds the capture that the catalogue names.
 struct RuleResult {
   Verdict verdict = Verdict::kClear;
   std::vector<Finding> findings;
@@ -47,11 +46,11 @@ bool hasOneCpRank(const Trace& trace);
 RuleResult clear();
 RuleResult found(Finding finding);
 RuleResult notObservable(std::string would_settle);
-/// The same where another capture of this run would not settle it either.
+/// Returns the same for a run that no other capture would settle either.
 RuleResult undecided(std::string would_settle);
 
-/// Of which runs a rule can tell anything: of one attention alone no tokens, labels,
-/// loss, q or k are recorded; and a mask that was forgotten is seen only where one was declared.
+/// The runs that a rule can judge. A recording of one attention has no tokens, labels, loss, q or
+/// k. A forgotten mask shows only in a run that declared one.
 enum class RuleOf { kAnyRun, kTraining, kDeclaredMask };
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.

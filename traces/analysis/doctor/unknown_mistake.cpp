@@ -168,7 +168,8 @@ std::optional<Finding> unknownMistake(const Trace& trace) {
   if (!wrong) return unknownNumber(trace);
   Finding finding;
   finding.rule = kUnknownMistake;
-  finding.confidence = wrong->ratio < 2 ? "likely" : "certain";  // NaN is certain
+  finding.confidence =
+      wrong->ratio < 2 ? Confidence::kLikely : Confidence::kCertain;  // NaN is certain
   finding.title =
       "No rule names it: " + describe(*wrong) +
       (isOfOneAttention(*wrong) ? " is wrong by itself" : " is the first that is wrong");

@@ -147,7 +147,7 @@ void addDoctor(InspectorScene& scene, const std::optional<traces::Diagnosis>& di
   for (const auto& finding : diagnosis->findings())
     scene.findings.push_back(
         {finding.title,
-         finding.rule + " · " + finding.confidence + " · " + traces::describe(finding.place),
+         finding.rule + " · " + name(finding.confidence) + " · " + traces::describe(finding.place),
          finding.evidence, finding.remedy});
   scene.clear = diagnosis->count(traces::Verdict::kClear);
   scene.not_observable = diagnosis->count(traces::Verdict::kNotObservable);

@@ -50,7 +50,7 @@ std::string fixAndLinks(const Fix& fix) {
 }
 
 std::string failure(const Finding& finding) {
-  return "      <failure" + attribute("type", finding.severity) +
+  return "      <failure" + attribute("type", name(finding.severity)) +
          attribute("message", finding.title) + ">" +
          escaped(Baseline::identityOf(finding) + "; " + describe(finding.place) + ": " +
                  finding.evidence + " What to change: " + finding.remedy +

@@ -68,7 +68,7 @@ json resultOf(const Finding& finding, std::size_t rule_index, const std::string&
   json result = {
       {"ruleId", finding.rule},
       {"ruleIndex", rule_index},
-      {"level", finding.severity},
+      {"level", name(finding.severity)},
       {"message",
        text(finding.title + ". " + finding.evidence + " What to change: " + finding.remedy)},
       {"locations",
@@ -76,8 +76,8 @@ json resultOf(const Finding& finding, std::size_t rule_index, const std::string&
          {"logicalLocations", {{{"fullyQualifiedName", toUtf8(logicalName(finding))}}}}}}},
       {"partialFingerprints", {{"ringscope/v1", toUtf8(Baseline::identityOf(finding))}}},
       {"properties",
-       {{"confidence", finding.confidence},
-        {"confidence_means", meaningOfConfidence(finding.confidence)},
+       {{"confidence", name(finding.confidence)},
+        {"confidence_means", meaningOf(finding.confidence)},
         {"train_step", finding.place.train_step},
         {"buffer", toUtf8(finding.buffer)},
         {"links", finding.fix.links}}}};

@@ -18,13 +18,13 @@ std::string indented(const std::string& text) {
   return all;
 }
 
-/// What the confidences that were given mean.
+/// Returns what the confidences of the findings mean.
 std::string legendOf(const std::vector<Finding>& findings) {
   std::string words;
-  for (const char* confidence : {"certain", "likely"})
+  for (const Confidence confidence : {Confidence::kCertain, Confidence::kLikely})
     if (std::ranges::find(findings, confidence, &Finding::confidence) != findings.end())
-      words += std::string(words.empty() ? "" : "; ") + confidence + ": " +
-               meaningOfConfidence(confidence);
+      words +=
+          std::string(words.empty() ? "" : "; ") + name(confidence) + ": " + meaningOf(confidence);
   return words.empty() ? "" : words + "\n";
 }
 
@@ -47,8 +47,8 @@ std::string toText(const Diagnosis& diagnosis) {
   std::string text;
   const std::vector<Finding> findings = diagnosis.findings();
   for (const Finding& finding : findings) {
-    text += "✗ " + finding.title + "\n  " + finding.rule + " · " + finding.confidence + " · " +
-            describe(finding.place) + rankOf(finding) +
+    text += "✗ " + finding.title + "\n  " + finding.rule + " · " + name(finding.confidence) +
+            " · " + describe(finding.place) + rankOf(finding) +
             (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
             "\n  What to change: " + finding.remedy + "\n" + fixWords(finding.fix);
     if (const Mistake* mistake = findMistake(finding.rule))

@@ -102,7 +102,7 @@ RuleResult checkPaddingUnmasked(const Trace& trace) {
   // Padding lies after its document, where no query of a causal mask attends it. Rows of padding
   // may be compared too, and then they are wrong.
   if (coverage.causal && std::ranges::none_of(trace.diffs(), diverges))
-    for (Finding& f : result.findings) f.severity = "warning";
+    for (Finding& f : result.findings) f.severity = Severity::kWarning;
   return result;
 }
 

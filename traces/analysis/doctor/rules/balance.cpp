@@ -20,7 +20,7 @@ namespace {
 
 Finding uselessBalance(std::int32_t train_step, Balance balance) {
   return {
-      .severity = "warning",
+      .severity = Severity::kWarning,
       .title = "A load balance with full attention",
       .place = {train_step},
       .evidence = std::string("The sequence is dealt by ") + name(balance) +
@@ -131,7 +131,7 @@ std::string describeWork(const Trace& trace, const DealtTokens& of) {
 Finding cutDocuments(const Trace& trace, const DealtTokens& of) {
   const auto runs = joinedInOrder(of.shard->global_from_local);
   return {
-      .severity = "warning",
+      .severity = Severity::kWarning,
       .title = "The balance does not deal documents one by one",
       .place = {of.shard->train_step},
       .rank = of.shard->rank,

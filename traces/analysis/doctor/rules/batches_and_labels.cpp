@@ -17,7 +17,7 @@ namespace ringscope::traces {
 namespace {
 
 Finding differentBatchesOnCpRanksFinding(const Place& place, WorldRank rank, std::string evidence,
-                                         const char* confidence) {
+                                         Confidence confidence) {
   return {
       .confidence = confidence,
       .title = "Ranks of one cp group work on different batches",
@@ -51,7 +51,7 @@ RuleResult byLabels(const Trace& trace) {
         "Labels are the next tokens, save " + std::to_string(labels.wrong) +
             " whose next token another rank of the group holds: that one has "
             "other sequences.",
-        "likely"));
+        Confidence::kLikely));
   return notObservable("needs the hash of each rank's whole batch (batch.input_ids)");
 }
 
@@ -76,7 +76,7 @@ RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace) {
               "The token ids of the whole batch are others on rank " + toString(rank) +
                   " than on rank " + toString(first->rank) +
                   ", so the shards are of different sequences.",
-              "certain"));
+              Confidence::kCertain));
       }
     }
   return compared ? clear() : byLabels(trace);
@@ -129,7 +129,7 @@ struct Streak {
 };
 
 Finding sameBatchOnDpRanksFinding(const Streak& streak) {
-  return {.confidence = "likely",
+  return {.confidence = Confidence::kLikely,
           .title = "All dp ranks read the same batch",
           .place = {streak.steps.front()},
           .buffer = "input_ids",
@@ -185,7 +185,7 @@ RuleResult checkShiftLabelsPerShard(const Trace& trace) {
   const bool twice = labels.are == LabelsAre::kTwicePerShard;
   if (labels.are != LabelsAre::kShiftedPerShard && !twice) return clear();
   return found(
-      {.confidence = labels.certain ? "certain" : "likely",
+      {.confidence = labels.certain ? Confidence::kCertain : Confidence::kLikely,
        .title = "Labels were shifted after sharding",
        .place = labels.place,
        .rank = labels.rank,

@@ -56,7 +56,7 @@ const char* reductionWords(Reduction reduction) {
 
 Finding missingCpGradReduceFinding(std::string evidence, bool certain) {
   return {
-      .confidence = certain ? "certain" : "likely",
+      .confidence = certain ? Confidence::kCertain : Confidence::kLikely,
       .title = "Gradients are not reduced over the cp ranks",
       .evidence = std::move(evidence),
       .remedy =
@@ -140,7 +140,7 @@ void describeClipped(const GradientScale& g, Finding& f) {
   for (std::size_t i = 0; i < ranks.size() && i < kShown; ++i)
     factors += (i ? ", rank " : "rank ") + toString(ranks[i].rank) + " by " +
                describeSignificant(ranks[i].factor, 3);
-  f.confidence = "likely";
+  f.confidence = Confidence::kLikely;
   f.title = "Ranks clip their own gradients before the sum";
   f.evidence =
       "The gradient of " + g.head.parameter +
@@ -168,7 +168,7 @@ std::optional<Finding> unclippedSum(const Trace& trace) {
     const bool left = std::abs(*step.clip_coefficient - 1) <= kRounding;
     if (!left || !(meant < 1 - 2 * kRounding)) continue;
     return Finding{
-        .confidence = "likely",
+        .confidence = Confidence::kLikely,
         .title = "Gradients are not clipped after their sum",
         .place = {number, Layer::none(), Direction::kBackward, {}},
         .buffer = "grad_norm",
@@ -222,7 +222,7 @@ std::string scaleEvidence(const GradientScale& g) {
 }
 
 void describeScaled(const GradientScale& g, Finding& f) {
-  f.confidence = g.verdicts > 0 || mayBeClipped(g) ? "likely" : "certain";
+  f.confidence = g.verdicts > 0 || mayBeClipped(g) ? Confidence::kLikely : Confidence::kCertain;
   f.title = g.scale > 1 ? "The gradients are taken times cp" : "The gradients are divided by cp";
   f.evidence = scaleEvidence(g);
   f.remedy =

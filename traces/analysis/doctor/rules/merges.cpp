@@ -85,7 +85,8 @@ SumComparison compareSums(const LayerMerge& merge, const std::vector<WorldRank>&
 }
 
 Finding naiveSumMergeFinding(const Place& place, WorldRank owner, const SumComparison& c) {
-  return {.confidence = c.plain_error < 1e-3 * c.weighted_error ? "certain" : "likely",
+  return {.confidence =
+              c.plain_error < 1e-3 * c.weighted_error ? Confidence::kCertain : Confidence::kLikely,
           .title = "Block outputs are added without their log-sum-exp weights",
           .place = place,
           .rank = owner,
@@ -196,7 +197,7 @@ Finding lseOverflowFinding(const MergeReading& judged) {
                         : judged.is == MergeIs::kInfinite ? "+inf"
                                                           : "NaN";
   return {
-      .confidence = wide ? "certain" : "likely",
+      .confidence = wide ? Confidence::kCertain : Confidence::kLikely,
       .title = wide ? "The merge of blocks overflows" : "The merge makes NaN of rows without a key",
       .place = judged.made->place,
       .rank = judged.made->rank,

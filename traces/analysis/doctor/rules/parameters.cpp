@@ -79,7 +79,7 @@ std::vector<NormReading> readNorms(const Trace& trace) {
 }
 
 Finding normCountsReplicasFinding(const NormReading& reading) {
-  return {.confidence = reading.by_verdict ? "likely" : "certain",
+  return {.confidence = reading.by_verdict ? Confidence::kLikely : Confidence::kCertain,
           .title = "The gradient norm counts what several ranks hold more than once",
           .place = afterLayers(reading.train_step),
           .buffer = "grad_norm",

@@ -87,7 +87,7 @@ IdCount countIds(const std::vector<double>& positions, const std::vector<TokenRu
 /// `guessed`: the rule assumes that positions count over the whole sequence.
 Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
   return {
-      .confidence = guessed ? "likely" : "certain",
+      .confidence = guessed ? Confidence::kLikely : Confidence::kCertain,
       .title = "Position ids restart on every rank",
       .place = all.place,
       .rank = all.rank,

@@ -74,7 +74,7 @@ RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
 // of the declared balance.
 namespace {
 
-Finding notUndone(const ShardRecord& shard, const char* confidence, std::string evidence) {
+Finding notUndone(const ShardRecord& shard, Confidence confidence, std::string evidence) {
   return {.confidence = confidence,
           .title = "The ranks' tokens are not those that attention takes them for",
           .place = {shard.train_step},
@@ -117,7 +117,7 @@ Fit fitsRows(const Trace& trace, const ShardRecord& shard, const std::vector<Tok
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] == tokens[i]) continue;
     result =
-        found(notUndone(shard, "certain",
+        found(notUndone(shard, Confidence::kCertain,
                         "Row " + std::to_string(i) + " of the rank's shard is token " +
                             toString(tokens[i]) + ", and attention takes it for token " +
                             toString(rows[i]) + ": masks and blocks are those of other tokens."));
@@ -135,7 +135,7 @@ Fit fitsDeclared(const Trace& trace, const ShardRecord& shard,
   // Head and tail of the last rank are neighbours.
   const bool may_be_neighbours = tokens.front().value() > 0;
   if (may_be_neighbours) return Fit::kUnknown;
-  result = found(notUndone(shard, "likely",
+  result = found(notUndone(shard, Confidence::kLikely,
                            std::string("The declared balance is ") + name(meant->balance) +
                                ", and the rank holds the first " + std::to_string(tokens.size()) +
                                " tokens in a row, as without a balance."));

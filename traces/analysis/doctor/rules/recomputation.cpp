@@ -143,7 +143,7 @@ ForwardReading byResults(const Trace& trace, const LayerPass& pass,
 
 Finding recomputeDiffersFinding(const LayerPass& pass, const ForwardReading& reading) {
   return {
-      .confidence = reading.buffer == "kv" ? "certain" : "likely",
+      .confidence = reading.buffer == "kv" ? Confidence::kCertain : Confidence::kLikely,
       .title = "Recomputation gives other activations than the forward pass",
       .place = {pass.train_step, pass.layer, Direction::kBackward, {}},
       .rank = reading.rank,

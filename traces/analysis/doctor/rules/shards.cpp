@@ -176,7 +176,7 @@ TokenCounts tokenCounts(const ShardRecord& shard) {
 
 Finding cpNotAppliedFinding(const ShardRecord& shard, const TokenCounts& part, std::size_t whole,
                             std::size_t ranks) {
-  return {.severity = "warning",
+  return {.severity = Severity::kWarning,
           .title = "The sequence stays whole on ranks that should share it",
           .place = {shard.train_step},
           .rank = shard.rank,
