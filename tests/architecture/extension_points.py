@@ -60,7 +60,7 @@ def check(what, name, pattern, most, least, own_folder=None):
 
 def main():
     failed = counted = 0
-    for rule in entries("traces/analysis/doctor/registry.cpp", r'\{"(\w+)", check\w+[,}]'):
+    for rule in entries("traces/analysis/mistakes/catalogue/detection.cpp", r'\{"(\w+)", check\w+[,}]'):
         counted += 1
         failed += check("rule", rule, rf"\b({rule}|check{camel(rule)})\b", 5, 3)
     for strategy in entries("engine/attention/strategies/registry.cpp", r"\{Strategy::k(\w+), make"):

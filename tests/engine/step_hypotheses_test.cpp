@@ -18,7 +18,7 @@ std::vector<Injected> ofSteps() {
   std::vector<Injected> all;
   for (const Injected& injected : test::kMistakes)
     if (std::ranges::any_of(traces::stepHypotheses(), [&](const auto& hypothesis) {
-          return traces::mistakeOfHypothesis(hypothesis.name) == injected.mistake;
+          return hypothesis.mistake == injected.mistake;
         }))
       all.push_back(injected);
   return all;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numbers>
 #include <random>
-#include <set>
 
 #include "tests/support/recorded_layer.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/mistakes/catalogue/detection.h"
 #include "traces/analysis/verify/hypotheses/hypothesis.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
@@ -114,13 +114,15 @@ TEST(BlockedAttentionTest, ABaseTwoLogSumExpTakenAsNaturalIsLargerByLogTwo) {
     EXPECT_NEAR(base_two.lse[i], whole.lse[i] / std::numbers::ln2, 1e-12);
 }
 
-TEST(HypothesesTest, EachIsOfOneMistakeOfTheCatalogueAndTheOtherWayRound) {
-  std::multiset<std::string> named, made;
-  for (const Mistake& mistake : mistakeCatalogue())
-    named.insert(mistake.hypotheses.begin(), mistake.hypotheses.end());
-  for (const Hypothesis& hypothesis : hypotheses()) made.insert(hypothesis.name);
-  for (const StepHypothesis& hypothesis : stepHypotheses()) made.insert(hypothesis.name);
-  EXPECT_EQ(named, made);
+TEST(HypothesesTest, DetectionsNameMistakesOfTheCatalogueAndOrderHypothesesOnce) {
+  std::size_t attention = 0, numbers = 0;
+  for (const Detection& detection : detections()) {
+    EXPECT_NE(findMistake(detection.mistake), nullptr) << detection.mistake;
+    attention += detection.attention.size();
+    numbers += detection.numbers.size();
+  }
+  EXPECT_EQ(hypotheses().size(), attention);
+  EXPECT_EQ(stepHypotheses().size(), numbers);
 }
 
 std::vector<WorldRank> fourRanks() {

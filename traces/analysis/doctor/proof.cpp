@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "traces/analysis/doctor/unknown_mistake.h"
-#include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/verify/hypotheses/hypothesis.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/step_check.h"
 #include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
@@ -81,16 +81,19 @@ std::string proofOf(const LabelCheck& check, const std::string& mistake) {
          describeCount(check.counts.targets) + " are not the next token of the sequence.";
 }
 
-/// Of the numbers of a training step, the first that this mistake explains.
-std::string proofOfStep(const Trace& trace, std::int32_t train_step, const Mistake& mistake) {
-  const auto is_own = [&](const StepHypothesis& hypothesis) {
-    return std::ranges::find(mistake.hypotheses, hypothesis.name) != mistake.hypotheses.end();
-  };
-  if (std::ranges::none_of(stepHypotheses(), is_own)) return "";
+/// Reports whether one of these hypotheses computes the mistake.
+template <typename Hypotheses>
+bool isComputed(const std::string& mistake, const Hypotheses& all) {
+  return std::ranges::any_of(all, [&](const auto& one) { return one.mistake == mistake; });
+}
+
+/// Returns the proof by the first number of a training step that this mistake explains.
+std::string proofOfStep(const Trace& trace, std::int32_t train_step, const std::string& mistake) {
+  if (!isComputed(mistake, stepHypotheses())) return "";
   const StepCheck step = checkStep(trace, train_step);
   for (const std::string& proof :
-       {proofOf(step.labels, mistake.id), proofOf(step.loss, mistake.id),
-        proofOf(step.gradient, mistake.id), proofOf(step.grad_norm, mistake.id)})
+       {proofOf(step.labels, mistake), proofOf(step.loss, mistake), proofOf(step.gradient, mistake),
+        proofOf(step.grad_norm, mistake)})
     if (!proof.empty()) return proof;
   return "";
 }
@@ -117,12 +120,13 @@ std::string exclusions(const HypothesesCheck& tried) {
 }  // namespace
 
 std::string proofOf(const Trace& trace, const Finding& finding) {
-  const Mistake* mistake = findMistake(finding.rule);
   const bool unknown = finding.rule == kUnknownMistake;
-  if (!unknown && (!mistake || mistake->hypotheses.empty())) return "";
+  if (!unknown && !isComputed(finding.rule, hypotheses()) &&
+      !isComputed(finding.rule, stepHypotheses()))
+    return "";
   try {
     if (finding.place.layer.isNone())
-      return unknown ? "" : proofOfStep(trace, finding.place.train_step, *mistake);
+      return unknown ? "" : proofOfStep(trace, finding.place.train_step, finding.rule);
     const LayerPass pass{finding.place.train_step, finding.place.layer, 0};
     const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kProofWork);
     return unknown ? exclusions(check.hypotheses) : proofOf(check.hypotheses, finding.rule);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/analysis/doctor/verdict.h"
+#include "traces/analysis/mistakes/catalogue/detection.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
@@ -49,10 +50,6 @@ RuleResult notObservable(std::string would_settle);
 /// Returns the same for a run that no other capture would settle either.
 RuleResult undecided(std::string would_settle);
 
-/// The runs that a rule can judge. A recording of one attention has no tokens, labels, loss, q or
-/// k. A forgotten mask shows only in a run that declared one.
-enum class RuleOf { kAnyRun, kTraining, kDeclaredMask };
-
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {
   std::string id;  ///< an id of the catalogue
@@ -63,8 +60,8 @@ struct Rule {
   RuleResult check(const Trace& trace) const;
 };
 
-/// Returns all rules. A new one is a function in the file of its subject in rules/, and a
-/// declaration and a line in registry.cpp.
+/// Returns all rules. A new one is a function in the file of its subject in rules/, and a row in
+/// traces/analysis/mistakes/catalogue/detection.cpp.
 const std::vector<Rule>& rules();
 
 }  // namespace ringscope::traces

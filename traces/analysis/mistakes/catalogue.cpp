@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/mistakes/catalogue.h"
 
-#include <algorithm>
-
 #include "traces/analysis/mistakes/catalogue/subjects.h"
-#include "traces/format/core/error.h"
 
 namespace ringscope::traces {
 namespace {
@@ -47,13 +44,6 @@ const Mistake* findMistake(const std::string& id) {
   for (const Mistake& mistake : mistakeCatalogue())
     if (mistake.id == id) return &mistake;
   return nullptr;
-}
-
-std::string mistakeOfHypothesis(const std::string& hypothesis) {
-  for (const Mistake& mistake : mistakeCatalogue())
-    if (std::ranges::find(mistake.hypotheses, hypothesis) != mistake.hypotheses.end())
-      return mistake.id;
-  throw usageError("no mistake of the catalogue has the hypothesis " + hypothesis);
 }
 
 }  // namespace ringscope::traces

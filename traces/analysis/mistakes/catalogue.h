@@ -5,11 +5,9 @@
 
 namespace ringscope::traces {
 
-/// All of them, those of a subject next to each other.
+/// Returns all mistakes, grouped by subject.
 const std::vector<Mistake>& mistakeCatalogue();
-/// Null when there is no mistake of this id.
+/// Returns null when there is no mistake of this id.
 const Mistake* findMistake(const std::string& id);
-/// The id of the mistake that names a hypothesis as its own; throws where none does.
-std::string mistakeOfHypothesis(const std::string& hypothesis);
 
 }  // namespace ringscope::traces

@@ -51,9 +51,6 @@ struct Mistake {
   std::string when_unseen{};
   /// The run that validation is asked about instead; null: the run itself.
   RunSpec (*checked_as)(const RunSpec& run) = nullptr;
-  /// Of verify/hypotheses, what attention gives with this mistake, and of verify/step_hypotheses,
-  /// what it makes of the numbers of a training step; empty: it is not computed.
-  std::vector<std::string> hypotheses{};
   /// Mistakes whose rules may find something too where this one was made. It comes before them on
   /// the data's way, so its own finding stands for theirs.
   std::vector<std::string> also_trips{};

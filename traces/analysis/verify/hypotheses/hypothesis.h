@@ -9,7 +9,7 @@
 
 namespace ringscope::traces {
 
-/// What a hypothesis is made from: one layer, the rows of it that are computed, what was meant.
+/// The input of a hypothesis: one layer, the rows of it that are computed, and the declared mask.
 struct HypothesisSetting {
   const LayerTensors& layer;
   const Selection& selection;
@@ -22,25 +22,26 @@ struct HypothesisSetting {
     return selection.groups[static_cast<std::size_t>(row.group)].kv_head * layer.groupSize() +
            row.head;
   }
-  /// Whether a mask lets a query attend a key.
+  /// Reports whether a mask lets a query attend a key.
   bool allows(const AttentionMask& by, std::size_t query, std::size_t key) const {
     const TokenRun keys = by.keysOf(layer.tokens[query]);
     const std::int64_t at = layer.tokens[key].value();
     return at >= keys.begin && at < keys.end;
   }
-  /// What was planned for a row, of which the declared mask allows.
+  /// Returns the planned blocks of a row, with the keys that the declared mask allows.
   KeyBlocks planned(const BlockRow& row, Direction direction,
                     const PlannedBlocks::SourceChoice& used = {}) const;
 };
 
-/// How an attention would have come out with a mistake in it.
+/// The result of an attention with a mistake in it.
 struct Hypothesis {
-  std::string name;  ///< as the catalogue's entry of the mistake names it
-  /// Nothing: it cannot have changed anything here.
+  std::string mistake;  ///< an id of the catalogue
+  /// Returns nullopt when the mistake cannot have changed anything here.
   std::optional<BlockedAttention> (*make)(const HypothesisSetting& setting);
 };
 
-/// All of them; a new one is a function in one of this folder's files and a line in registry.cpp.
+/// Returns all hypotheses. A new one is a function in one of this folder's files, and is named in
+/// the row of its mistake in traces/analysis/mistakes/catalogue/detection.cpp.
 const std::vector<Hypothesis>& hypotheses();
 
 }  // namespace ringscope::traces

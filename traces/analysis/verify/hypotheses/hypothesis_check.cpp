@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/verify/hypotheses/hypothesis.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
 
@@ -163,9 +162,9 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
     const AttentionValues values = attendInBlocks(meant.inputs(), *how);
     if (!differs(meant.values(), values, meant.limits())) continue;
     const Limits limits = grown(meant.limits(), meant.values(), values);
-    keepBest(result.checks, {mistakeOfHypothesis(hypothesis.name),
-                             compareAll(trace, layer, result.selection, values, limits),
-                             valuesOf(values, sample.kind)[at]});
+    keepBest(result.checks,
+             {hypothesis.mistake, compareAll(trace, layer, result.selection, values, limits),
+              valuesOf(values, sample.kind)[at]});
   }
   std::ranges::stable_sort(result.checks, {}, &HypothesisCheck::ratio);
   return result;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "traces/analysis/mistakes/catalogue/detection.h"
 #include "traces/analysis/verify/hypotheses/made.h"
 
 namespace ringscope::traces {
@@ -20,20 +23,15 @@ BlockedAttention asPlanned(const HypothesisSetting& setting) {
 }
 
 const std::vector<Hypothesis>& hypotheses() {
-  static const std::vector<Hypothesis> kAll = {
-      {"without_window", withoutWindow},
-      {"across_documents", acrossDocuments},
-      {"future_blocks", futureBlocks},
-      {"own_blocks", ownBlocks},
-      {"mirrored_ring", mirroredRing},
-      {"own_values", ownValues},
-      {"first_values", firstValues},
-      {"plain_sum", plainSum},
-      {"base_two", baseTwo},
-      {"delta_of_stage", deltaOfStage},
-      {"own_values_backward", ownValuesBackward},
-      {"displaced_sums", displacedSums},
-  };
+  static const std::vector<Hypothesis> kAll = [] {
+    std::map<int, Hypothesis> by_order;
+    for (const Detection& detection : detections())
+      for (const AttentionHypothesis& hypothesis : detection.attention)
+        by_order[hypothesis.order] = {detection.mistake, hypothesis.make};
+    std::vector<Hypothesis> all;
+    for (const auto& [order, hypothesis] : by_order) all.push_back(hypothesis);
+    return all;
+  }();
   return kAll;
 }
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/analysis/verify/step_hypotheses/made.h"
+#include <map>
+
+#include "traces/analysis/mistakes/catalogue/detection.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 
 const std::vector<StepHypothesis>& stepHypotheses() {
-  static const std::vector<StepHypothesis> kAll = {
-      {"labels_of_shard", labelsOfShard}, {"labels_of_second", labelsShiftedTwice},
-      {"mean_of_means", meanOfMeans},     {"loss_times_cp", lossTimesCp},
-      {"loss_of_rank", lossOfRank},       {"mean_of_no_target", meanOfNoTarget},
-      {"sum_over_dp", sumOverDp},         {"gradients_times_cp", gradientsTimesCp},
-      {"sum_of_smaller", sumOfSmaller},   {"norm_of_replicas", normOfReplicas},
-  };
+  static const std::vector<StepHypothesis> kAll = [] {
+    std::map<int, StepHypothesis> by_order;
+    for (const Detection& detection : detections())
+      for (const NumbersHypothesis& hypothesis : detection.numbers)
+        by_order[hypothesis.order] = {detection.mistake, hypothesis.make};
+    std::vector<StepHypothesis> all;
+    for (const auto& [order, hypothesis] : by_order) all.push_back(hypothesis);
+    return all;
+  }();
   return kAll;
 }
 

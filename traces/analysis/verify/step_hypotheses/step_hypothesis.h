@@ -12,7 +12,7 @@
 
 namespace ringscope::traces {
 
-/// What hypotheses about the numbers of a training step are made from.
+/// The inputs of hypotheses about the numbers of a training step.
 struct StepSetting {
   const RunSpec& run;
   std::vector<RankLoss> losses;         ///< of all ranks; empty: not known
@@ -30,14 +30,15 @@ struct StepValues {
   std::string lacks{};  ///< what is not recorded, without which its gradient cannot be computed
 };
 
-/// How the numbers of a training step would have come out with a mistake in it.
+/// The numbers of a training step with a mistake in it.
 struct StepHypothesis {
-  std::string name;  ///< as the catalogue's entry of the mistake names it
-  /// None: it can have changed nothing here, or what it is computed from is not known.
+  std::string mistake;  ///< an id of the catalogue
+  /// Returns none when the mistake can have changed nothing here, or its inputs are not known.
   std::vector<StepValues> (*make)(const StepSetting& setting);
 };
 
-/// All of them; a new one is a function in one of this folder's files and a line in registry.cpp.
+/// Returns all hypotheses. A new one is a function in one of this folder's files, and is named in
+/// the row of its mistake in traces/analysis/mistakes/catalogue/detection.cpp.
 const std::vector<StepHypothesis>& stepHypotheses();
 
 }  // namespace ringscope::traces

@@ -28,8 +28,8 @@ void tryMistakes(const StepSetting& setting, std::optional<Rounded> StepValues::
     for (const StepValues& way : hypothesis.make(setting)) {
       const std::optional<Rounded>& gives = way.*number;
       if (!gives || meant.ratioOf(gives->value) <= 1) continue;
-      keepBest(check.hypotheses, {mistakeOfHypothesis(hypothesis.name), way.how, *gives,
-                                  gives->ratioOf(*check.logged)});
+      keepBest(check.hypotheses,
+               {hypothesis.mistake, way.how, *gives, gives->ratioOf(*check.logged)});
     }
   std::ranges::stable_sort(check.hypotheses, {}, &NumberHypothesis::ratio);
 }
@@ -63,7 +63,7 @@ void tryMistakes(const StepSetting& setting, StepCheck& check) {
   GradientCheck& gradient = check.gradient;
   for (const StepHypothesis& hypothesis : stepHypotheses())
     for (const StepValues& way : hypothesis.make(setting)) {
-      const std::string mistake = mistakeOfHypothesis(hypothesis.name);
+      const std::string mistake = hypothesis.mistake;
       if (!way.lacks.empty())
         gradient.untried +=
             (gradient.untried.empty() ? "`" : "; `") + mistake + "` needs " + way.lacks;
@@ -85,8 +85,7 @@ void tryMistakes(LabelCheck& check, StepSetting setting) {
     const std::vector<StepValues> ways = hypothesis.make(setting);
     const auto nearest = std::ranges::min_element(ways, {}, &StepValues::labels);
     if (nearest != ways.end() && nearest->labels)
-      check.hypotheses.push_back(
-          {mistakeOfHypothesis(hypothesis.name), nearest->how, *nearest->labels});
+      check.hypotheses.push_back({hypothesis.mistake, nearest->how, *nearest->labels});
   }
   std::ranges::stable_sort(check.hypotheses, {}, &LabelCheck::Hypothesis::unlike);
 }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/mistakes/catalogue/detection.h"
+
+namespace ringscope::traces {
+
+// The rules, in traces/analysis/doctor/rules.
+RuleResult checkAliasedBuffer(const Trace& trace);
+RuleResult checkBalanceCutsDocuments(const Trace& trace);
+RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace);
+RuleResult checkBalanceWithoutCausal(const Trace& trace);
+RuleResult checkCausalOnEveryBlock(const Trace& trace);
+RuleResult checkClipBeforeReduce(const Trace& trace);
+RuleResult checkCpNotApplied(const Trace& trace);
+RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace);
+RuleResult checkDkvNotReturned(const Trace& trace);
+RuleResult checkDocumentsIgnored(const Trace& trace);
+RuleResult checkDropoutRngReused(const Trace& trace);
+RuleResult checkDroppedHop(const Trace& trace);
+RuleResult checkEmbeddingDetached(const Trace& trace);
+RuleResult checkGqaGroupBroken(const Trace& trace);
+RuleResult checkGradScaledByCp(const Trace& trace);
+RuleResult checkHeadsNotDivisible(const Trace& trace);
+RuleResult checkKvNotRotated(const Trace& trace);
+RuleResult checkLabelsShiftedTwice(const Trace& trace);
+RuleResult checkLocalDeltaInBackward(const Trace& trace);
+RuleResult checkLossScaledByCp(const Trace& trace);
+RuleResult checkLseBase2(const Trace& trace);
+RuleResult checkLseLowPrecision(const Trace& trace);
+RuleResult checkLseOverflow(const Trace& trace);
+RuleResult checkMaskDropped(const Trace& trace);
+RuleResult checkMeanOfLocalMeans(const Trace& trace);
+RuleResult checkMetricNotReduced(const Trace& trace);
+RuleResult checkMissingCpGradReduce(const Trace& trace);
+RuleResult checkMissingPositionIds(const Trace& trace);
+RuleResult checkMissingRopeBuffer(const Trace& trace);
+RuleResult checkNaiveSumMerge(const Trace& trace);
+RuleResult checkNanFromOneRank(const Trace& trace);
+RuleResult checkNoSkipFutureBlock(const Trace& trace);
+RuleResult checkNonContiguousKv(const Trace& trace);
+RuleResult checkNormCountsReplicas(const Trace& trace);
+RuleResult checkPaddingUnmasked(const Trace& trace);
+RuleResult checkPositionsNotResetPerDocument(const Trace& trace);
+RuleResult checkPositionsReadAsDocuments(const Trace& trace);
+RuleResult checkRankWithoutTargets(const Trace& trace);
+RuleResult checkRecomputeDiffers(const Trace& trace);
+RuleResult checkRingBypassed(const Trace& trace);
+RuleResult checkSameBatchOnDpRanks(const Trace& trace);
+RuleResult checkShiftLabelsPerShard(const Trace& trace);
+RuleResult checkStaleKvInBackward(const Trace& trace);
+RuleResult checkUnbalancedUnshard(const Trace& trace);
+RuleResult checkUnevenShards(const Trace& trace);
+RuleResult checkWrongBufferDim(const Trace& trace);
+RuleResult checkWrongProcessGroup(const Trace& trace);
+RuleResult checkWrongRingDirection(const Trace& trace);
+
+// Attention with a mistake, in traces/analysis/verify/hypotheses.
+std::optional<BlockedAttention> withoutWindow(const HypothesisSetting& setting);
+std::optional<BlockedAttention> acrossDocuments(const HypothesisSetting& setting);
+std::optional<BlockedAttention> futureBlocks(const HypothesisSetting& setting);
+std::optional<BlockedAttention> ownBlocks(const HypothesisSetting& setting);
+std::optional<BlockedAttention> mirroredRing(const HypothesisSetting& setting);
+std::optional<BlockedAttention> ownValues(const HypothesisSetting& setting);
+std::optional<BlockedAttention> firstValues(const HypothesisSetting& setting);
+std::optional<BlockedAttention> plainSum(const HypothesisSetting& setting);
+std::optional<BlockedAttention> baseTwo(const HypothesisSetting& setting);
+std::optional<BlockedAttention> deltaOfStage(const HypothesisSetting& setting);
+std::optional<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting);
+std::optional<BlockedAttention> displacedSums(const HypothesisSetting& setting);
+
+// Numbers of a training step with a mistake, in traces/analysis/verify/step_hypotheses.
+std::vector<StepValues> labelsOfShard(const StepSetting& setting);
+std::vector<StepValues> labelsShiftedTwice(const StepSetting& setting);
+std::vector<StepValues> meanOfMeans(const StepSetting& setting);
+std::vector<StepValues> lossTimesCp(const StepSetting& setting);
+std::vector<StepValues> lossOfRank(const StepSetting& setting);
+std::vector<StepValues> meanOfNoTarget(const StepSetting& setting);
+std::vector<StepValues> sumOverDp(const StepSetting& setting);
+std::vector<StepValues> gradientsTimesCp(const StepSetting& setting);
+std::vector<StepValues> sumOfSmaller(const StepSetting& setting);
+std::vector<StepValues> normOfReplicas(const StepSetting& setting);
+
+const std::vector<Detection>& detections() {
+  static const std::vector<Detection> kDetections = {
+      {"balance_without_causal", checkBalanceWithoutCausal},
+      {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
+      {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
+      {"wrong_buffer_dim", checkWrongBufferDim},
+      {"uneven_shards", checkUnevenShards},
+      {"cp_not_applied", checkCpNotApplied},
+      {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
+      {"unbalanced_unshard", checkUnbalancedUnshard},
+      {"balance_cuts_documents", checkBalanceCutsDocuments},
+      {"shift_labels_per_shard",
+       checkShiftLabelsPerShard,
+       RuleOf::kTraining,
+       {},
+       {{1, labelsOfShard}}},
+      {"labels_shifted_twice",
+       checkLabelsShiftedTwice,
+       RuleOf::kTraining,
+       {},
+       {{2, labelsShiftedTwice}}},
+      {"positions_not_reset_per_document", checkPositionsNotResetPerDocument, RuleOf::kTraining},
+      {"aliased_buffer", checkAliasedBuffer, RuleOf::kTraining},
+      {"missing_position_ids", checkMissingPositionIds, RuleOf::kTraining},
+      {"missing_rope_buffer", checkMissingRopeBuffer, RuleOf::kTraining},
+      {"heads_not_divisible", checkHeadsNotDivisible},
+      {"wrong_process_group", checkWrongProcessGroup},
+      {"ring_bypassed", checkRingBypassed, RuleOf::kAnyRun, {{4, ownBlocks}}},
+      {"no_skip_future_block", checkNoSkipFutureBlock, RuleOf::kAnyRun, {{3, futureBlocks}}},
+      {"causal_on_every_block", checkCausalOnEveryBlock},
+      {"mask_dropped", checkMaskDropped, RuleOf::kDeclaredMask, {{1, withoutWindow}}},
+      {"documents_ignored", checkDocumentsIgnored, RuleOf::kDeclaredMask, {{2, acrossDocuments}}},
+      {"padding_unmasked", checkPaddingUnmasked, RuleOf::kDeclaredMask},
+      {"positions_read_as_documents", checkPositionsReadAsDocuments, RuleOf::kDeclaredMask},
+      {"dropped_hop", checkDroppedHop},
+      {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
+      {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},
+      {"non_contiguous_kv", checkNonContiguousKv},
+      {"gqa_group_broken", checkGqaGroupBroken, RuleOf::kTraining},
+      {"lse_base2", checkLseBase2, RuleOf::kTraining, {{9, baseTwo}}},
+      {"naive_sum_merge", checkNaiveSumMerge, RuleOf::kAnyRun, {{8, plainSum}}},
+      {"lse_overflow", checkLseOverflow},
+      {"lse_low_precision", checkLseLowPrecision},
+      {"rank_without_targets",
+       checkRankWithoutTargets,
+       RuleOf::kTraining,
+       {},
+       {{6, meanOfNoTarget}}},
+      {"mean_of_local_means", checkMeanOfLocalMeans, RuleOf::kTraining, {}, {{3, meanOfMeans}}},
+      {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining, {}, {{4, lossTimesCp}}},
+      {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining, {}, {{5, lossOfRank}}},
+      {"stale_kv_in_backward", checkStaleKvInBackward, RuleOf::kAnyRun, {{11, ownValuesBackward}}},
+      {"recompute_differs", checkRecomputeDiffers, RuleOf::kTraining},
+      {"local_delta_in_backward",
+       checkLocalDeltaInBackward,
+       RuleOf::kTraining,
+       {{10, deltaOfStage}}},
+      {"dropout_rng_reused", checkDropoutRngReused, RuleOf::kTraining},
+      {"dkv_not_returned", checkDkvNotReturned, RuleOf::kAnyRun, {{12, displacedSums}}},
+      {"embedding_detached", checkEmbeddingDetached, RuleOf::kTraining},
+      {"missing_cp_grad_reduce", checkMissingCpGradReduce, RuleOf::kTraining, {}, {{7, sumOverDp}}},
+      {"clip_before_reduce", checkClipBeforeReduce, RuleOf::kTraining, {}, {{9, sumOfSmaller}}},
+      {"grad_scaled_by_cp", checkGradScaledByCp, RuleOf::kTraining, {}, {{8, gradientsTimesCp}}},
+      {"norm_counts_replicas",
+       checkNormCountsReplicas,
+       RuleOf::kTraining,
+       {},
+       {{10, normOfReplicas}}},
+      {"nan_from_one_rank", checkNanFromOneRank},
+  };
+  return kDetections;
+}
+
+}  // namespace ringscope::traces

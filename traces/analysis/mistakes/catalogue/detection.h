@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ringscope::traces {
+
+class Trace;
+struct RuleResult;         // traces/analysis/doctor/rule.h
+struct HypothesisSetting;  // traces/analysis/verify/hypotheses/hypothesis.h
+struct BlockedAttention;
+struct StepSetting;  // traces/analysis/verify/step_hypotheses/step_hypothesis.h
+struct StepValues;
+
+/// The runs that a rule can judge. A recording of one attention has no tokens, labels, loss, q or
+/// k. A forgotten mask shows only in a run that declared one.
+enum class RuleOf : std::uint8_t { kAnyRun, kTraining, kDeclaredMask };
+
+/// A function that computes what a recording would contain with the mistake. Hypotheses are tried
+/// in ascending order, and those that are equally far off are listed in it.
+struct AttentionHypothesis {
+  int order;
+  std::optional<BlockedAttention> (*make)(const HypothesisSetting& setting);
+};
+struct NumbersHypothesis {
+  int order;
+  std::vector<StepValues> (*make)(const StepSetting& setting);
+};
+
+/// The code that detects one mistake of the catalogue.
+struct Detection {
+  std::string mistake;  ///< an id of the catalogue
+  RuleResult (*rule)(const Trace& trace);
+  RuleOf of = RuleOf::kAnyRun;
+  std::vector<AttentionHypothesis> attention{};  ///< attention with the mistake, if it is computed
+  std::vector<NumbersHypothesis> numbers{};      ///< labels, loss, gradients and norm with it
+};
+
+/// Returns the detections of all mistakes, in the order of the data's way through a training step.
+/// A new mistake with a rule is one row, and the declarations of its functions.
+const std::vector<Detection>& detections();
+
+}  // namespace ringscope::traces
