@@ -14,14 +14,6 @@ std::int64_t roundedUp(std::int64_t length, std::int64_t unit) {
   return (length + unit - 1) / unit * unit;
 }
 
-/// Returns the documents without gaps: tokens after a document belong to its slot.
-std::vector<TokenRun> slotsOf(const Mask& mask, std::int64_t length) {
-  std::vector<TokenRun> slots = mask.documents;
-  for (std::size_t d = 0; d < slots.size(); ++d)
-    slots[d].end = d + 1 < slots.size() ? slots[d + 1].begin : length;
-  return slots;
-}
-
 Padding padDocuments(const Mask& mask, std::int64_t unit) {
   Padding padding;
   padding.mask = mask;
@@ -50,13 +42,13 @@ Padding paddingFor(std::int64_t length, const Mask& mask, Balance balance, int c
   const std::int64_t unit = traces::lengthUnit(balance, cp);
   if (pad && traces::dealsDocuments(balance) && coversAll(mask, length))
     return padDocuments(mask, unit);
-  Padding padding{length, mask, slotsOf(mask, length), {}};
+  Padding padding{length, mask, traces::documentSlots(mask.documents, length), {}};
   padding.positions.resize(static_cast<std::size_t>(length));
   std::iota(padding.positions.begin(), padding.positions.end(), 0);
   if (!pad || length % unit == 0) return padding;
   padding.length = roundedUp(length, unit);
   if (padding.mask.documents.empty()) padding.mask.documents = {{0, length}};
-  padding.slots = slotsOf(padding.mask, padding.length);
+  padding.slots = traces::documentSlots(padding.mask.documents, padding.length);
   return padding;
 }
 

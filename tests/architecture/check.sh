@@ -59,6 +59,10 @@ for file in viz/views/*/*.cpp viz/views/*/*.h viz/window/*.cpp; do
   hits=$(sed -nE '/ (\w+::)?paint\(QPainter&/,/^ {0,2}}$/p' "$file" | grep -E 'session|trace\(')
   [ -z "$hits" ] || complain "$file paints from the session instead of its scene: $hits"
 done
+# The plan alone names strategies, balances and rotations; other code asks it (strategy.h, balance.h).
+hits=$(grep -rnE '\b(Strategy|Balance|Rotate)::k[A-Z]' traces engine viz app --include='*.h' --include='*.cpp' --include='*.cu' |
+       grep -vE '^(traces/plan|traces/format/schema)/')
+[ -z "$hits" ] || complain "a strategy, balance or rotation is named outside of the plan:"$'\n'"$hits"
 # What a header says of ranks, layers, ring steps, tokens and tensors, it says in their types (ids.h).
 hits=$(grep -rnE '\b(int|std::u?int(16|32|64)_t)&? (world_rank|cp_rank|dp_rank|tp_rank|group_rank|rank|source_rank|peer|layer|ring_step|stage|token_index|tensor_id|owner)\b' \
        traces engine viz --include='*.h')

@@ -30,6 +30,10 @@ Balance defaultCausalBalance() {
   return Balance::kHeadTail;
 }
 
+Balance documentBalance() {
+  return Balance::kPerDocument;
+}
+
 std::int64_t lengthUnit(Balance balance, std::int32_t cp) {
   const bool halves = balance == Balance::kHeadTail || balance == Balance::kPerDocument;
   return halves ? 2 * std::int64_t{cp} : cp;

@@ -25,6 +25,8 @@ bool dealsContiguousParts(Balance balance);
 std::vector<TokenRun> documentSlots(std::vector<TokenRun> documents, std::int64_t length);
 /// Returns the balance for causal attention over several ranks when none was asked for.
 Balance defaultCausalBalance();
+/// Returns the balance that deals each document by itself.
+Balance documentBalance();
 /// Returns what a length must be a multiple of for a balance: cp, or 2·cp.
 std::int64_t lengthUnit(Balance balance, std::int32_t cp);
 

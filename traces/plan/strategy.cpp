@@ -33,6 +33,22 @@ bool choosesUlyssesSize(Strategy strategy) {
   return strategy == Strategy::kHybrid;
 }
 
+Strategy headSharingStrategy() {
+  return Strategy::kUlysses;
+}
+
+RunSpec withDefaultStrategy(RunSpec run) {
+  run.strategy = RunSpec().strategy;
+  run.ulysses = 0;
+  return run;
+}
+
+RunSpec withoutSharedHeads(RunSpec run) {
+  run.strategy = Strategy::kHybrid;
+  run.ulysses = 1;
+  return run;
+}
+
 std::int32_t ulyssesSize(const RunSpec& run) {
   if (run.strategy == Strategy::kUlysses) return run.cp;
   if (!choosesUlyssesSize(run.strategy)) return 1;
@@ -42,6 +58,10 @@ std::int32_t ulyssesSize(const RunSpec& run) {
   for (std::int32_t u = 1; u * u <= run.cp; ++u)
     if (run.cp % u == 0 && (heads < 1 || heads % u == 0)) size = u;
   return size;
+}
+
+Rotate hoppingRotation() {
+  return Rotate::kP2p;
 }
 
 PacketRoute packetRoute(Rotate rotate) {

@@ -27,6 +27,13 @@ bool joinsShards(const RunSpec& run);
 bool gathersKv(const RunSpec& run);
 /// Reports whether the user chooses the number of ranks that share heads (`--ulysses`).
 bool choosesUlyssesSize(Strategy strategy);
+/// Returns a strategy in which all cp ranks share heads.
+Strategy headSharingStrategy();
+/// Returns the run with the default strategy, in which blocks go round a ring, and its defaults.
+RunSpec withDefaultStrategy(RunSpec run);
+/// Returns the run with a strategy that can split the ranks into any number that shares heads, and
+/// with 1 as that number.
+RunSpec withoutSharedHeads(RunSpec run);
 /// Returns the number of ranks that share heads: 1 for ring and all_gather, cp for ulysses. For
 /// hybrid it is what was asked, or as square a split as ranks and query heads allow.
 std::int32_t ulyssesSize(const RunSpec& run);
@@ -38,5 +45,7 @@ enum class PacketRoute : std::uint8_t {
   kGather     ///< all packets to all ranks at the first ring step
 };
 PacketRoute packetRoute(Rotate rotate);
+/// Returns the rotation in which each packet hops point to point.
+Rotate hoppingRotation();
 
 }  // namespace ringscope::traces

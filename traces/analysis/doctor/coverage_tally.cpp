@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "traces/plan/balance.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -30,11 +32,9 @@ Band withoutBand(const Event& piece, const Band& attended) {
   return piece.mask == PieceMask::kTileMask ? rectangleOf(piece) : attended;
 }
 
-/// Each document has the padding behind it, up to the next one.
+/// Returns the mask in which each document includes the padding behind it.
 AttentionMask withPadding(AttentionMask mask) {
-  auto& documents = mask.documents;
-  for (std::size_t d = 0; d < documents.size(); ++d)
-    documents[d].end = d + 1 < documents.size() ? documents[d + 1].begin : Band::kUnbounded;
+  mask.documents = documentSlots(std::move(mask.documents), Band::kUnbounded);
   return mask;
 }
 

@@ -26,10 +26,7 @@ RunSpec withHeadsThatDivide(const RunSpec& run) {
   const std::int32_t ranks = ulyssesSize(run);
   const std::int64_t heads = run.tp > 0 ? run.model.heads / run.tp : 0;
   if (ranks < 1 || run.cp % ranks != 0 || heads < ranks) return run;
-  RunSpec asked = run;
-  asked.strategy = Strategy::kHybrid;
-  asked.ulysses = 1;
-  return asked;
+  return withoutSharedHeads(run);
 }
 
 RunSpec withLengthThatDivides(const RunSpec& run) {
@@ -60,7 +57,7 @@ const Need kSeveralInWorld = {[](Run run, Asked) { return run.worldSize() > 1; }
                               "a --cp, --dp or --tp above 1", [](RunSpec& run) { run.cp = 2; }};
 const Need kSquareMesh = {
     [](Run run, Asked) {
-      return run.cp > 1 && run.dp == run.cp && !sharesHeads(run) &&
+      return run.cp > 1 && run.dp == run.cp && !joinsShards(run) &&
              run.mask != MaskKind::kDocuments;
     },
     "takes the dp group for the cp group, in which ranks find their places only where both have "
@@ -119,9 +116,9 @@ const Need kHops = {[](Run run, Asked) { return ringsOver(run, 2) && hasRingHops
                     "changes nothing where no block hops from rank to rank",
                     "several ranks and --strategy ring", takeRing};
 const Need kSingleHops = {
-    [](Run run, Asked) { return run.rotate != Rotate::kAllGather; },
+    [](Run run, Asked) { return packetRoute(run.rotate) != PacketRoute::kGather; },
     "changes nothing where no block hops from rank to rank, because all are gathered at once",
-    "--rotate p2p or alltoall", [](RunSpec& run) { run.rotate = Rotate::kP2p; }};
+    "--rotate p2p or alltoall", [](RunSpec& run) { run.rotate = hoppingRotation(); }};
 const Need kLongRing = {[](Run run, Asked) { return ringsOver(run, 3); },
                         "changes nothing in a ring of two ranks, where the next rank is the "
                         "previous one too",
@@ -153,14 +150,14 @@ const Need kHeadsAndTokens = {
       run.seq_len = std::max<std::int64_t>(run.seq_len, 64);
     }};
 const Need kSharedHeads = {[](Run run, Asked) {
-                             return run.cp > 1 && sharesHeads(run) &&
+                             return run.cp > 1 && joinsShards(run) &&
                                     (ulyssesIsUnknown(run) || ulyssesSize(run) > 1);
                            },
                            "changes nothing where ranks share no heads",
                            "several ranks and --strategy ulysses, or hybrid with --ulysses above 1",
                            [](RunSpec& run) {
                              run.cp = 2;
-                             run.strategy = Strategy::kUlysses;
+                             run.strategy = headSharingStrategy();
                              run.ulysses = 0;
                              run.p2p = PointToPoint::kBatched;
                            }};
@@ -176,7 +173,7 @@ const Need kUnequalHeads = {
     "changes nothing here: the query heads divide among the Ulysses ranks",
     "--strategy ulysses with a --cp that does not divide them, or hybrid with such an --ulysses",
     [](RunSpec& run) { run.cp = 3; }};
-const Need kRingOrGather = {[](Run run, Asked) { return !sharesHeads(run); },
+const Need kRingOrGather = {[](Run run, Asked) { return !joinsShards(run); },
                             "leaves sequences whole, which Ulysses ranks take for a part: the run "
                             "would end at once over shapes that do not fit",
                             "--strategy ring or all_gather",

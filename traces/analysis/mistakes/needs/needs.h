@@ -8,14 +8,14 @@ namespace ringscope::traces {
 
 /// A setting without which a mistake changes nothing of a run, or cannot be made in it.
 struct Need {
-  /// Whether the run has the setting. True as well where the settings do not tell yet, such as the
+  /// Reports whether the run has the setting. Also true while the settings do not tell, such as the
   /// heads of a model whose folder was not read (0).
   bool (*is_met)(const RunSpec& run, const AskedMistake& asked);
   /// Continues "--mistake ID …" where the run lacks the setting.
   const char* otherwise;
-  /// What to set, after "use ".
+  /// The advice, after "use ".
   const char* use;
-  /// Sets it; null where no field of RunSpec does.
+  /// Makes the setting; null when no field of RunSpec does.
   void (*meet)(RunSpec& run) = nullptr;
 };
 
@@ -39,12 +39,11 @@ extern const Need kPositionIds, kNoRotaryTable, kOtherPositions, kCutBuffer;
 
 }  // namespace needs
 
-/// Query heads and KV heads that one rank attends once the sequence was turned into heads; 0 where
-/// the model is not known.
+/// Returns the number of KV heads that one rank attends after the all-to-all; 0 when the model is
+/// not known.
 std::int64_t kvHeadsPerRank(const RunSpec& run);
 
-// Validation is asked about these runs instead, where a mistake consists in a check that is
-// missing.
+// The runs about which validation is asked instead, for mistakes that consist in a missing check.
 RunSpec withCausalMask(const RunSpec& run);
 RunSpec withHeadsThatDivide(const RunSpec& run);
 RunSpec withLengthThatDivides(const RunSpec& run);

@@ -2,7 +2,7 @@
 #include "traces/analysis/mistakes/needs/needs.h"
 #include "traces/analysis/mistakes/needs/settings_of_runs.h"
 
-// What mistakes need of masks, balances, lengths, sequences and buffers.
+// The needs of masks, balances, lengths, sequences and buffers.
 namespace ringscope::traces::needs {
 namespace {
 
@@ -53,32 +53,29 @@ const Need kRestarts = {
     [](Run run, Asked) { return run.mask == MaskKind::kDocuments || !run.tokens.empty(); },
     "changes nothing where positions count through the whole sequence",
     "--mask documents, with a --separator", takeDocuments};
-const Need kBalance = {[](Run run, Asked) { return chosenBalance(run) != Balance::kNone; },
+const Need kBalance = {[](Run run, Asked) { return !dealsContiguousParts(chosenBalance(run)); },
                        "changes nothing where no load balance makes a rank's positions jump: "
                        "positions do not jump with --balance none",
                        "--balance head_tail or striped",
                        [](RunSpec& run) {
                          if (run.mask == MaskKind::kFull) run.mask = MaskKind::kCausal;
-                         run.balance = Balance::kHeadTail;
+                         run.balance = defaultCausalBalance();
                        }};
-const Need kUselessBalance = {
-    [](Run run, Asked) {
-      const Balance balance = chosenBalance(run);
-      return balance == Balance::kHeadTail || balance == Balance::kStriped;
-    },
-    "changes nothing without a load balance", "--balance head_tail or striped",
-    [](RunSpec& run) { run.balance = Balance::kHeadTail; }};
-const Need kDealtDocuments = {
-    [](Run run, Asked) { return chosenBalance(run) == Balance::kPerDocument; },
-    "changes nothing where no documents are dealt", "--mask documents --balance per_document",
-    [](RunSpec& run) {
-      takeDocuments(run);
-      run.balance = Balance::kPerDocument;
-    }};
+const Need kUselessBalance = {[](Run run, Asked) { return evensCausalWork(chosenBalance(run)); },
+                              "changes nothing without a load balance",
+                              "--balance head_tail or striped",
+                              [](RunSpec& run) { run.balance = defaultCausalBalance(); }};
+const Need kDealtDocuments = {[](Run run, Asked) { return dealsDocuments(chosenBalance(run)); },
+                              "changes nothing where no documents are dealt",
+                              "--mask documents --balance per_document",
+                              [](RunSpec& run) {
+                                takeDocuments(run);
+                                run.balance = documentBalance();
+                              }};
 const Need kNoDealtDocuments = {
-    [](Run run, Asked) { return chosenBalance(run) != Balance::kPerDocument; },
+    [](Run run, Asked) { return !dealsDocuments(chosenBalance(run)); },
     "rounds the length of the whole sequence, and per_document deals documents",
-    "another --balance", [](RunSpec& run) { run.balance = Balance::kHeadTail; }};
+    "another --balance", [](RunSpec& run) { run.balance = defaultCausalBalance(); }};
 const Need kUnevenLength = {
     [](Run run, Asked) {
       const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
