@@ -86,7 +86,7 @@ std::optional<Band> likelyBand(const Trace& trace, const Event& piece) {
 std::string missingEvents(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return "needs a recording that was finished without dropped events";
-  // What was under way when a run was lost is nobody's mistake.
+  // Passes that a lost run interrupted are no mistake.
   if (const Ending ending = endingOf(trace); !ending.whole())
     return "needs a run that came to its end; " + describe(ending);
   for (int rank = 0; rank < trace.worldSize(); ++rank) trace.events(WorldRank::of(rank));
@@ -99,7 +99,7 @@ bool isOfPass(const Event& event) {
   return event.place.layer.exists() && (event.kind == EventKind::kAttend || isMessage(event));
 }
 
-/// Of the layer at `place`, whatever the ring step.
+/// Reads the passes of the layer at `place`, with all ring steps.
 std::vector<Event> eventsOfLayer(const Trace& trace, Place place, WorldRank rank) {
   Place last = place;
   place.stage = RingStep::none();
@@ -129,7 +129,7 @@ AttentionPasses::AttentionPasses(const Trace& trace, std::vector<WorldRank> memb
   for (std::size_t seat = 0; seat < members_.size(); ++seat) last_.push_back(lastOf(seat));
 }
 
-/// Where the last pass is that a rank recorded something of.
+/// Returns the place of the last pass of which a rank recorded an event.
 Place AttentionPasses::lastOf(std::size_t seat) const {
   const WorldRank rank = members_[seat];
   std::vector<Place> places = layersAmong(trace_.places({&rank, 1}));
@@ -150,7 +150,7 @@ void AttentionPasses::readAt(const Place& place) {
     events_.push_back(eventsOfLayer(trace_, place, members_[seat]));
     for (const Event& event : events_.back()) {
       if (!isOfPass(event)) continue;
-      // Of passes in one direction only a recomputation is told from the others.
+      // Passes in one direction cannot be told apart, except for a recomputation.
       AttentionPass& pass = passes[{place, event.microbatch, event.pass == Pass::kRecompute}];
       pass.attended.resize(members_.size());
       pass.messages.resize(members_.size());

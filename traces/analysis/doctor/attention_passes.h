@@ -12,8 +12,8 @@
 
 namespace ringscope::traces {
 
-/// What was recorded of one layer's attention in one direction, over the ranks of a group. Pointers
-/// are valid until the next one is asked for.
+/// The events of one layer's attention in one direction, over the ranks of a group. Pointers are
+/// valid until the next pass is read.
 struct AttentionPass {
   Place place;  ///< without a ring step
   std::int32_t microbatch = 0;
@@ -24,8 +24,8 @@ struct AttentionPass {
   bool complete = false;
 };
 
-/// Those of which an event was recorded, in the order of visiting, to be gone through once: events
-/// are read pass by pass, and let go. The trace must not change meanwhile.
+/// The passes of which an event was recorded, in the order of visiting, for one loop. Events are
+/// read pass by pass, and let go. The trace must not change meanwhile.
 class AttentionPasses {
  public:
   /// `members`: the ranks that share a sequence.
@@ -69,14 +69,15 @@ inline AttentionPasses attentionPasses(const Trace& trace, const std::vector<Wor
   return {trace, members};
 }
 
-/// What a piece attends, by local rows; nothing where it is a tile mask that no schedule names.
+/// Returns the band that a piece attends, by local rows; nullopt for a tile mask that no schedule
+/// names.
 std::optional<Band> attendedBand(const Trace& trace, const Event& piece);
 
-/// The same; and of a tile mask that no schedule names but as part of another, that part of it.
+/// Returns the same, and for a tile mask that a schedule names only as part of another, that part.
 std::optional<Band> likelyBand(const Trace& trace, const Event& piece);
 
-/// Why it is not known that all events of a run are there, as what would settle it; empty where it
-/// is. Decodes all events.
+/// Returns what would settle whether all events of a run are recorded; empty when they are known to
+/// be. Decodes all events.
 std::string missingEvents(const Trace& trace);
 
 }  // namespace ringscope::traces

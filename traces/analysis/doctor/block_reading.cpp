@@ -77,7 +77,7 @@ class DirectionReader {
   DirectionReader(const Trace& trace, const Owners& owners, bool backward, bool forward_is_right)
       : trace_(trace), owners_(owners), backward_(backward), forward_is_right_(forward_is_right) {}
 
-  /// Of one rank; false when its blocks are wrong.
+  /// Reads the blocks of one rank. Returns false when they are wrong.
   bool read(const Blocks& blocks) {
     BlockReading rank;
     bool first_again = true, others = true, reordered = true;

@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// What the KV blocks that ranks held are to the ones of the ranks that they were taken for.
+/// The relation of the KV blocks that ranks held to those of the ranks that they were taken for.
 enum class BlocksAre {
   kUnknown,
   kOfTheirSource,

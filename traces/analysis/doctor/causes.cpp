@@ -11,7 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// What the earliest that is wrong belongs to. Gradients within layers come after the loss.
+/// Returns the part of a training step to which the earliest wrong comparison belongs. Gradients
+/// within layers come after the loss.
 FirstChanged firstChanged(const DiffRecord& wrong) {
   const bool in_layer = wrong.place.layer.exists(),
              backward = wrong.place.direction == Direction::kBackward;

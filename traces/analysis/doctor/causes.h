@@ -5,11 +5,11 @@
 
 namespace ringscope::traces {
 
-/// Takes back what is found only because of a mistake that was found too and comes before it.
+/// Takes back findings that another found mistake, which comes before them, explains.
 void keepCauses(std::vector<Diagnosis::Entry>& entries);
 
-/// Takes back all errors that were found where the recording is wrong before any of these mistakes
-/// could have changed it: something else is wrong, and may look like them further on.
+/// Takes back all errors when the recording is wrong before any of these mistakes could have
+/// changed it. Something else is then wrong, and may look like them later.
 void takeBackWhatIsTooLate(const Trace& trace, std::vector<Diagnosis::Entry>& entries);
 
 }  // namespace ringscope::traces

@@ -7,7 +7,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of rows of a run in every block: of a run with a stride each token is followed by a jump.
+/// Counts the pairs of a run's rows in every block. In a run with a stride a jump follows each
+/// token.
 Band rowsAndKeys(std::int64_t begin, std::int64_t end, const ShardRun& run) {
   Band rows{begin, end, begin, end};
   if (run.count > 1 && run.stride > 1) rows.low = rows.high = 0;

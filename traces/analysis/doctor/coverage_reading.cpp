@@ -29,7 +29,7 @@ double ownFuture(const CoverageTally& tally) {
 double ofWindow(const CoverageTally& tally) {
   return tally.window.pairs;
 }
-/// What a mask that is dropped would have kept out, but for documents.
+/// Returns the pairs that a dropped mask would have kept out, without those across documents.
 double withoutMask(const CoverageTally& tally) {
   return tally.future_own.pairs + tally.future.pairs + tally.window.pairs;
 }
@@ -164,7 +164,7 @@ CoverageReading otherwise(CoverageReading reading, const std::string& needs,
   return reading;
 }
 
-/// Of one pass of a group.
+/// Reads one pass of a group.
 CoverageReading judge(const Trace& trace, CoverageCounter& counter, const AttentionPass& pass,
                       const std::vector<WorldRank>& members) {
   if (const Event* message = fromElsewhere(pass, members))
@@ -188,7 +188,7 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
     reading.window = first_meant->window;
     return reading;
   };
-  // What was attended was, whatever else is not known; but documents can be ignored or mistaken.
+  // Attended pairs are known even when other ranks are not; documents may be ignored or mistaken.
   const Sort too_many = tooMany(tallies);
   const bool into_padding = too_many.is == AttentionIs::kOfPadding,
              crosses = into_padding || too_many.is == AttentionIs::kAcrossDocuments;

@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// What the pairs that were attended are to the mask that was declared.
+/// The relation of the attended pairs to the declared mask.
 enum class AttentionIs {
   kUnknown,
   kAsDeclared,       ///< every pair of the mask once, and no other
@@ -22,8 +22,8 @@ enum class AttentionIs {
   kCutAtJumps,       ///< as if a document began wherever the rank's tokens jump
 };
 
-/// Of the pass that is wrong first, in the order of visiting; counts are of `rank`, the first that
-/// does so.
+/// The first wrong pass in the order of visiting. The counts are those of `rank`, the first wrong
+/// rank.
 struct CoverageReading {
   AttentionIs are = AttentionIs::kUnknown;
   std::string missing;    ///< kUnknown: what would settle it

@@ -27,7 +27,7 @@ Band rectangleOf(const Event& piece) {
   return {piece.q_begin, piece.q_end, piece.k_begin, piece.k_end};
 }
 
-/// What a piece attends by a kernel's own masks: a band is what a mask has made of it.
+/// Returns the band that a piece attends by the kernel's own masks.
 Band withoutBand(const Event& piece, const Band& attended) {
   return piece.mask == PieceMask::kTileMask ? rectangleOf(piece) : attended;
 }
@@ -203,8 +203,8 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
   if (near > inside) tally.of_padding += masks.with_padding.pairs(q, k, part) - inside;
 }
 
-/// A causal mask that begins with a piece's first row and key leaves out what is above it, to the
-/// end of the block, but for what other pieces attend of that.
+/// Counts the pairs above a causal mask that begins with a piece's first row and key. Pairs that
+/// other pieces attend do not count.
 void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece,
                              const std::vector<const Event*>& pieces) {
   if (piece.mask != PieceMask::kCausal && piece.mask != PieceMask::kStrict) return;

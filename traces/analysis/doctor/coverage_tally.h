@@ -40,8 +40,8 @@ struct CoverageTally {
   double of_padding = 0;  ///< of `documents`: those of one document and the padding behind it
   WrongPairs future_own, future, window, documents, repeated;
   WrongPairs again;  ///< of `repeated`: those that another ring step has attended already
-  /// Where later keys are attended it is by no band, and of a block with keys that left the window
-  /// all of those are: so it is where nobody knows of the mask, and not where it is off.
+  /// Whether no band limits the attended later keys, and whether all keys of a block that left the
+  /// window are attended. Both are true when the mask is not known, and false when it is off.
   bool without_order = true, without_window = true;
   WrongPairs
       cut;  ///< wanted, and left out by a piece's causal mask; counted only if any are missing
@@ -62,13 +62,13 @@ class CoverageCounter {
   CoverageCounter(const Trace& trace, const std::vector<WorldRank>& members)
       : trace_(trace), members_(members) {}
 
-  /// Of the rank with this index in the group.
+  /// Counts the pairs of the rank with this index in the group.
   CoverageTally count(const AttentionPass& pass, std::size_t seat, const IntentRecord& meant);
   /// All that count() depends on, as numbers: equal for passes with equal tallies.
   std::vector<std::int64_t> signature(const AttentionPass& pass) const;
 
  private:
-  /// Of pairs of runs, or of pieces, in one rank's pass; more are not compared.
+  /// The largest number of pairs of runs or pieces that are compared in one rank's pass.
   static constexpr std::size_t kMostCells = std::size_t{1} << 22;
   static constexpr const char* kStrides = "needs shards whose runs of tokens have one stride";
 

@@ -79,7 +79,7 @@ void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
     result.would_settle += "; " + captureAdvice(trace, capture, "records them");
 }
 
-/// What one rule cannot read must not silence the others.
+/// Asks one rule. A part of the recording that it cannot read must not silence the others.
 RuleResult checked(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
@@ -186,7 +186,8 @@ bool isClear(const Diagnosis& diagnosis) {
 
 namespace {
 
-/// What else there is to know beside findings; each of them after a semicolon or a colon.
+/// Returns the limits of a diagnosis, each of which continues a sentence after a semicolon or
+/// colon.
 std::vector<std::string> drawbacks(const Diagnosis& diagnosis) {
   std::vector<std::string> all;
   if (!diagnosis.failure.empty()) all.push_back(diagnosis.failure);

@@ -9,7 +9,7 @@
 
 namespace ringscope::traces {
 
-/// What all rules say of one trace.
+/// The answers of all rules about one trace.
 struct Diagnosis {
   struct Entry {
     std::string rule;
@@ -26,23 +26,22 @@ struct Diagnosis {
   std::vector<Finding> findings() const;
 };
 
-/// Runs every rule. Where none of them finds an error and a recorded verdict says that there is
-/// one, the last entry is an unknown mistake. Reads the trace and nothing else.
+/// Runs every rule. The last entry is an unknown mistake when no rule finds an error although a
+/// recorded verdict reports one. Reads only the trace.
 Diagnosis diagnose(const Trace& trace);
 
-/// What a rule that found nothing says, as a sentence without its full stop: what holds, or that
-/// the recording cannot tell.
+/// Returns the answer of a rule that found nothing, as a sentence without its full stop: what
+/// holds, or that the recording cannot tell.
 std::string headline(const Diagnosis::Entry& entry);
 
-/// What was found, in a line. "Nothing found" is right only where something was looked for and all
-/// that was recorded could be read; otherwise it says what of that was not so.
+/// Returns a line about the findings. It says "Nothing found" only if a rule could look and every
+/// recorded part could be read; otherwise it names the limit.
 std::string headline(const Diagnosis& diagnosis);
-/// That holds of it: the run came to its end, nothing was found, and nothing stood in the way of
-/// finding it.
+/// Reports whether the run ended, nothing was found, and everything could be read.
 bool isClear(const Diagnosis& diagnosis);
 
-/// What to change in the framework, and the reports, of a mistake of the catalogue; empty of any
-/// other rule.
+/// Returns the change in the framework and the reports of a mistake of the catalogue; empty for
+/// another rule.
 Fix fixOf(const std::string& rule, std::optional<Framework> framework);
 
 /// Returns what a confidence means, as a clause.

@@ -90,7 +90,7 @@ bool isSurelyRight(const DiffRecord& diff) {
   return !diverges(diff) && diff.limit <= kRoom * diff.scale;
 }
 
-/// What the recorded verdicts say; unknown where they say nothing of it.
+/// Reads the recorded verdicts; unknown when they do not tell the scale.
 GradientScale byVerdicts(const Trace& trace) {
   GradientScale reading;
   for (const auto& [train_step, step] : verdictsOf(trace)) {

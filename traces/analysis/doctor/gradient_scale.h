@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-/// What the gradients after the sync are to those of the loss over all targets.
+/// The relation of the gradients after the sync to those of the loss over all targets.
 enum class GradientsAre {
   kUnknown,
   kRight,
@@ -16,7 +16,7 @@ enum class GradientsAre {
   kScaledByRank,  ///< the sum of what ranks made smaller before, each by a factor of its own
 };
 
-/// Of the first training step whose gradients are wrong.
+/// The scale in the first training step whose gradients are wrong.
 struct GradientScale {
   GradientsAre are = GradientsAre::kUnknown;
   std::string missing;    ///< kUnknown: what would settle it

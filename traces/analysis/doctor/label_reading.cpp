@@ -16,10 +16,10 @@ namespace {
 /// That all shards of all steps lack their last target, if each were left out by chance.
 constexpr double kNoCoincidence = 1e-4;
 
-/// Of so many labels at the ends of shards being left out by right. Where others are left out, each
-/// is as likely as those. Where none is, how likely that is by itself is not known, and all
-/// likelihoods are taken for equally probable: of `lost` and no other of all labels being left out
-/// it is then B(lost + 1, labels + 1).
+/// Returns the probability that `lost` labels at the ends of shards are left out by right. If other
+/// labels are left out, each label is as likely as those. If none is, its likelihood is not known,
+/// and all likelihoods count as equally probable: the probability that `lost` labels and no other
+/// of all labels are left out is then B(lost + 1, labels + 1).
 double chanceOf(const LabelCounts& c) {
   const auto lost = static_cast<double>(c.lost), labels = static_cast<double>(c.labels);
   if (c.left_out > 0)

@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// What the labels of a run are to its tokens. A label that is ignored (below 0) proves nothing by
+/// The relation of the labels of a run to its tokens. An ignored label (below 0) proves nothing by
 /// itself.
 enum class LabelsAre {
   kNextTokens,
@@ -19,7 +19,7 @@ enum class LabelsAre {
   kUnknown
 };
 
-/// Of the first training step and cp group whose labels are wrong; of all where none are.
+/// The first training step and cp group whose labels are wrong; all of them when none are wrong.
 struct LabelReading {
   LabelsAre are = LabelsAre::kUnknown;
   std::string missing;    ///< kUnknown and kPerhapsPerShard: what would settle it
@@ -34,7 +34,7 @@ struct LabelReading {
 };
 
 LabelReading readLabels(const Trace& trace);
-/// The answer of a rule where it cannot be told.
+/// Returns the answer of a rule when the labels do not tell.
 RuleResult unknownLabels(const LabelReading& labels);
 
 }  // namespace ringscope::traces

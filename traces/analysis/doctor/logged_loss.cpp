@@ -33,7 +33,7 @@ bool isMeantAsMean(const Trace& trace, const LoggedLoss& loss) {
   return true;
 }
 
-/// What it is where it is not the mean over all targets.
+/// Returns the relation of a loss that is not the mean over all targets.
 void nameWrongOne(LoggedLoss& loss, Rounded right, double cp) {
   const auto fits = [&](Rounded wrong) { return wrong.ratioOf(loss.logged) <= 1; };
   if (fits(meanOfMeans(loss.ranks, true)) || fits(meanOfMeans(loss.ranks, false))) {

@@ -29,7 +29,7 @@ bool isExchanged(Values here, Values there, const Shape& shape, std::size_t one,
   return true;
 }
 
-/// What was written in one order and read in another, or what was read so and is written back.
+/// Reports whether values were written in one order and read in another, in either direction.
 bool isReordered(Values source, Values block, const Shape& shape) {
   for (const auto& [one, other] : {std::pair{0U, 1U}, std::pair{1U, 2U}, std::pair{0U, 2U}}) {
     Shape turned = shape;

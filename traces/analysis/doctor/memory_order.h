@@ -7,10 +7,9 @@
 
 namespace ringscope::traces {
 
-/// Whether a KV block is what its source's becomes where memory in which two of its dimensions
-/// (heads, tokens, elements) lie the other way round is read as if they did not: K, V or both, and
-/// nothing else. Nothing where the values are not recorded. kv: [2, batch, heads, tokens,
-/// head_dim].
+/// Reports whether a KV block is its source's block, read from memory in which two dimensions
+/// (heads, tokens, elements) of K, V or both are swapped. Returns nullopt when the values are not
+/// recorded. kv: [2, batch, heads, tokens, head_dim].
 std::optional<bool> readByOtherStrides(const Trace& trace, const TensorRecord& source,
                                        const TensorRecord& block);
 

@@ -15,7 +15,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// What a tensor holds besides finite numbers.
+/// The values of a tensor that are not finite.
 struct Content {
   bool known = true;  ///< false: the sign of what is infinite was not kept
   bool nan = false, plus = false, minus = false;
@@ -82,7 +82,8 @@ std::optional<std::int64_t> attendedAt(const Trace& trace, const TensorRecord& t
   return first;
 }
 
-/// Of blocks that are gathered at once, all are of one ring step, one after the other.
+/// Returns the blocks before a running result. Gathered blocks are all of one ring step, one after
+/// the other.
 bool isMergedBy(const Trace& trace, const TensorRecord& block, const TensorRecord& running) {
   if (block.place.stage != running.place.stage) return block.place.stage < running.place.stage;
   if (block.source_rank == running.source_rank || running.source_rank.isNone()) return true;
@@ -133,7 +134,7 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
     known = known && content.known;
     bad = bad || content.nan || content.plus;
     addBlock(judged, *block, content);
-    // What an earlier merge lost, the running result of its own ring step shows.
+    // The running result of an earlier ring step shows what its merge lost.
     if (made.minus && block->place.stage == running.place.stage)
       lost = lost || losesRow(trace, made, running, *block);
   }
@@ -148,7 +149,7 @@ MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord&
   return judged;
 }
 
-/// Whose blocks may have made some of a rank's out: all that share its sequence.
+/// Returns the ranks whose blocks may be part of a rank's out: all that share its sequence.
 std::vector<WorldRank> sharersOf(const Trace& trace, WorldRank rank) {
   for (auto& members : sequenceGroups(trace))
     if (std::ranges::find(members, rank) != members.end()) return members;
@@ -169,7 +170,7 @@ bool areFinite(const Trace& trace, const MergesAt& all, const LayerAt& layer, Wo
   return true;
 }
 
-/// Of blocks that have no row without a key, a running_lse tells all that can become of the merge.
+/// Judges blocks that have a key in every row, whose running_lse tells the result of the merge.
 std::optional<MergeReading> badOut(const Merges& merges) {
   if (!merges.out || merges.out->stats.nan == 0) return std::nullopt;
   MergeReading judged = ofNoBlocks(*merges.out);

@@ -5,7 +5,7 @@
 
 namespace ringscope::traces {
 
-/// What a running lse is to the lse of the blocks that were merged into it.
+/// The relation of a running lse to the lse of the blocks that were merged into it.
 enum class MergeIs {
   kUnknown,
   kRight,

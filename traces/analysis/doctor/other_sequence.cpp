@@ -11,7 +11,7 @@ namespace {
 
 using Members = std::vector<WorldRank>;
 
-/// What was declared for the sequence of these ranks; null: there is no declaration.
+/// Returns the declaration for the sequence of these ranks; null when there is none.
 const IntentRecord* meantFor(const Trace& trace, const Place& place, const Members& members) {
   return members.empty() ? nullptr : trace.intent(place.train_step, members.front());
 }

@@ -18,7 +18,7 @@ namespace {
 /// Multiply-adds: about a second of one core.
 constexpr double kProofWork = 5e8;
 
-/// Those that share the sequence with the finding's rank, or the first that do.
+/// Returns the ranks that share the sequence with the finding's rank, or the first group.
 std::vector<WorldRank> membersOf(const Trace& trace, const Finding& finding) {
   const auto groups = sequenceGroups(trace);
   for (const auto& members : groups)
@@ -45,7 +45,7 @@ std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
          describeRatio(tried.meant_ratio) + " (" + sampleWords(tried.sample, own->sample) + ").";
 }
 
-/// Of one number of a training step.
+/// Returns the proof by one number of a training step.
 std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
   const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
   if (own == check.hypotheses.end() || !own->reproduces()) return "";
@@ -58,7 +58,7 @@ std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
          (own->how.empty() ? "" : ", " + own->how) + ").";
 }
 
-/// Of the gradient of the output projection.
+/// Returns the proof by the gradient of the output projection.
 std::string proofOf(const GradientCheck& check, const std::string& mistake) {
   const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
   if (own == check.hypotheses.end() || !own->reproduces()) return "";
@@ -70,7 +70,7 @@ std::string proofOf(const GradientCheck& check, const std::string& mistake) {
          percent(own->gives.value) + (own->how.empty() ? "" : ", " + own->how) + ").";
 }
 
-/// Of the labels.
+/// Returns the proof by the labels.
 std::string proofOf(const LabelCheck& check, const std::string& mistake) {
   const bool is_own = std::ranges::any_of(check.hypotheses, [&](const auto& tried) {
     return tried.mistake == mistake && tried.reproduces();
@@ -98,7 +98,7 @@ std::string proofOfStep(const Trace& trace, std::int32_t train_step, const std::
   return "";
 }
 
-/// Of an unknown mistake: which ones it is not, and by how much.
+/// Returns the mistakes that an unknown mistake is not, and by how much they are off.
 std::string exclusions(const HypothesesCheck& tried) {
   constexpr std::size_t kNamed = 5;
   const auto& checks = tried.checks;

@@ -7,9 +7,9 @@
 
 namespace ringscope::traces {
 
-/// Of how many training steps values of attention were kept, and what that means for rules that are
-/// clear; empty where values were kept of all recorded steps or of none, which rules say by
-/// themselves.
+/// Returns the number of training steps of which values of attention were kept, and what that means
+/// for clear rules. Empty when values were kept of all recorded steps, or of none, which rules
+/// report by themselves.
 std::string reachOfValues(const Trace& trace);
 
 }  // namespace ringscope::traces

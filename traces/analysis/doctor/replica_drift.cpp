@@ -34,7 +34,7 @@ ByParameter collect(const Trace& trace, TensorKind kind) {
   return found;
 }
 
-/// Those that have not what more than half of the others have.
+/// Returns the ranks whose hash differs from that of more than half of the ranks.
 std::vector<WorldRank> oddRanks(const std::vector<const TensorRecord*>& ranks) {
   std::vector<WorldRank> odd;
   for (const TensorRecord* most : ranks) {

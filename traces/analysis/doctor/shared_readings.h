@@ -18,7 +18,8 @@ class SharedReadings {
   SharedReadings(const SharedReadings&) = delete;
   SharedReadings& operator=(const SharedReadings&) = delete;
 
-  /// What `read` makes of the trace, now or when it was asked before. Throws what it throws.
+  /// Returns the reading that `read` makes of the trace, now or when it was made before. Throws as
+  /// `read` does.
   template <typename T>
   static T of(const Trace& trace, T (*read)(const Trace&)) {
     if (!current || &current->trace_ != &trace) return read(trace);

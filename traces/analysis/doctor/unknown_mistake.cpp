@@ -48,7 +48,7 @@ std::string worstRow(const DiffRecord& diff) {
          (words.front() == '(' ? words : "(" + words + ")");
 }
 
-/// What was compared in the same step and the same way, and comes before it.
+/// Describes the comparisons of the same step and kind that come before the wrong one.
 std::string rightBefore(const Trace& trace, const DiffRecord& wrong) {
   const DiffRecord* last = nullptr;
   std::int64_t count = 0;
@@ -69,7 +69,7 @@ bool isOfOneAttention(const DiffRecord& diff) {
   return diff.isolated && diff.place.layer.exists();
 }
 
-/// What the step's isolated verdicts say of attention itself; they precede any other.
+/// Describes the step's isolated verdicts about attention, which precede any other.
 std::string ofAttention(const Trace& trace, const DiffRecord& wrong) {
   if (isOfOneAttention(wrong))
     return "Unsharded attention in fp64 of the very same inputs gives other numbers. ";
@@ -79,7 +79,7 @@ std::string ofAttention(const Trace& trace, const DiffRecord& wrong) {
   return compared ? "No attention of this step is wrong by itself. " : "";
 }
 
-/// What makes a tensor, where the attentions themselves are right.
+/// Returns the parts that make a tensor, when the attentions themselves are right.
 std::string maker(const DiffRecord& diff) {
   const std::string& tensor = diff.tensor;
   if (tensor == "rotary") return "the position ids and the rotary table";
@@ -118,7 +118,7 @@ std::string remedyFor(const Trace& trace, const DiffRecord& wrong) {
                            "computes the layer again.");
 }
 
-/// Of replicas that an update has made unlike each other.
+/// Returns the finding of replicas that an update has made unlike each other.
 Finding driftOf(const ReplicaDrift& weights, const ReplicaDrift& gradients) {
   const std::string& parameter = weights.first->tensor.name;
   const bool tie = weights.odd.empty();

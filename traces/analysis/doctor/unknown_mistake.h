@@ -14,11 +14,12 @@ inline constexpr const char* kUnknownMistake = "unknown_mistake";
 /// itself before what only arrives wrong; null: none does.
 const DiffRecord* firstDivergence(const Trace& trace);
 
-/// Where the recording first leaves unsharded attention: in the earliest training step that
-/// diverges, the first tensor that is wrong by itself, or else the first that is wrong end to end,
-/// by its verdicts; of an attention whose values were recorded also the first wrong ring step. Says
-/// which rows are wrong, what is right before and what to look at. Where no comparison diverges or
-/// none was recorded, a number that does not follow from what was (unknown_number.h), or nothing.
+/// Finds the first place at which the recording differs from unsharded attention. In the earliest
+/// training step that diverges it is the first tensor that is wrong by itself, or else the first
+/// that is wrong end to end, by its verdicts. If the values of that attention were recorded, the
+/// finding names the first wrong ring step too. It lists the wrong rows, the right tensors before
+/// them, and the parts to look at. Without a diverging comparison the finding is a number that does
+/// not follow from the recording (unknown_number.h), if there is one.
 std::optional<Finding> unknownMistake(const Trace& trace);
 
 }  // namespace ringscope::traces

@@ -67,7 +67,7 @@ std::string othersOf(const std::vector<WrongStage>& wrong) {
   return words;
 }
 
-/// Of a dq whose ring steps' parts were not recorded.
+/// Describes a dq whose ring steps' parts were not recorded.
 std::string dqWords(const StageCheck& check) {
   std::string words = "dq is what it should be but for the part of one ring step";
   const char* mark = ": ";
@@ -82,7 +82,7 @@ std::string dqWords(const StageCheck& check) {
   return words + ".";
 }
 
-/// Of sums that are right until they go home.
+/// Describes sums that are right until they go home.
 std::string homeWords(const std::vector<WrongStage>& wrong) {
   const WrongStage& stage = wrong.front();
   std::string kinds = name(stage.kind);
@@ -117,7 +117,7 @@ std::string foundWords(const StageCheck& check) {
   return words;
 }
 
-/// What is left where every ring step that was computed is right.
+/// Describes the remaining parts when every computed ring step is right.
 std::string rightWords(const StageCheck& check, const DiffRecord& wrong) {
   const std::string computed =
       "Computed again ring step by ring step, " +
@@ -137,7 +137,7 @@ std::string rightWords(const StageCheck& check, const DiffRecord& wrong) {
                                : ": what is left is how the sums of dK and dV come home.");
 }
 
-/// Where the worst row is among (batch entry, KV head) pairs; of rows of queries a head of theirs.
+/// Returns the (batch entry, KV head) pair of the worst row.
 HeadGroup worstGroup(const Trace& trace, const DiffRecord& wrong) {
   if (wrong.worst_index.size() < 2) return {};
   const bool keys = isOfKeys(TensorName::of(wrong.tensor).kind);
@@ -148,7 +148,7 @@ HeadGroup worstGroup(const Trace& trace, const DiffRecord& wrong) {
   return {at(0), at(1) / std::max<std::int64_t>(1, share)};
 }
 
-/// Of the groups of ranks the first in which a ring step is wrong, or the last that was computed.
+/// Checks the groups of ranks. Returns the first in which a ring step is wrong, or the last one.
 StageCheck checkOf(const Trace& trace, const DiffRecord& wrong) {
   const LayerPass pass{wrong.place.train_step, wrong.place.layer, 0};
   const auto groups = sequenceGroups(trace);

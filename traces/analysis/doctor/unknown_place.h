@@ -7,10 +7,11 @@
 
 namespace ringscope::traces {
 
-/// Where in an attention that is wrong by itself it went wrong: computes the layer's ring steps
-/// again one by one, sets rank and ring step of the finding to the first wrong one, and returns
-/// sentences that name it, its source, piece and rows and say what is right before it; or why that
-/// cannot be told. Empty where `wrong` is not of one attention.
+/// Finds the ring step at which an attention that is wrong by itself went wrong. Computes the
+/// layer's ring steps again one by one, and sets rank and ring step of the finding to the first
+/// wrong one. Returns sentences that name its source, piece and rows and what is right before it,
+/// or why that cannot be told. Returns an empty text when `wrong` is not a comparison of one
+/// attention.
 std::string placeInAttention(const Trace& trace, const DiffRecord& wrong, Finding& finding);
 
 }  // namespace ringscope::traces

@@ -9,8 +9,8 @@
 
 namespace ringscope::traces {
 
-/// What is told of one mistake to people: resources/mistakes/<id>.md. Texts are Markdown without
-/// HTML.
+/// The explanation of one mistake for readers: resources/mistakes/<id>.md. Texts are Markdown
+/// without HTML.
 struct Explanation {
   struct Remedy {
     std::string framework;  ///< "RingScope", "PyTorch", …
@@ -30,17 +30,17 @@ struct Explanation {
   std::string reported_in;
   std::vector<Link> links;  ///< of reported_in
 
-  /// What to change in that framework; where nothing is said of it, in what it attends by:
-  /// PyTorch for Hugging Face, Transformer Engine and then PyTorch for Megatron-LM, and PyTorch for
-  /// Transformer Engine. Null where there is none.
+  /// Returns the change in that framework. A framework without a text has the one of the framework
+  /// that its attention is made of: PyTorch for Hugging Face, Transformer Engine and then PyTorch
+  /// for Megatron-LM, and PyTorch for Transformer Engine. Returns null when there is none.
   const Remedy* remedyFor(Framework framework) const;
   /// The same explanation with that remedy before the others.
   Explanation beginningWith(Framework framework) const;
   friend bool operator==(const Explanation&, const Explanation&) = default;
 };
 
-/// What a reader is told above "How to see it here": every figure of a page is in that section, and
-/// comes from the run that its commands make. A recording's own numbers are in the finding.
+/// The sentence above "How to see it here". Every figure of a page is in that section, and comes
+/// from the run of its commands. A recording's own numbers are in the finding.
 inline constexpr const char* kFiguresOfSample =
     "These commands make the mistake in RingScope's sample run. All figures on this page come from "
     "that run, not from your recording.";

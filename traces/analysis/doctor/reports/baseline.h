@@ -14,15 +14,15 @@ namespace ringscope::traces {
 class Baseline {
  public:
   Baseline() = default;  ///< accepts nothing
-  /// Of what `ringscope doctor --json` printed. Throws inputError that begins with `source`.
+  /// Reads the output of `ringscope doctor --json`. Throws inputError that begins with `source`.
   Baseline(const nlohmann::json& report, const std::string& source);
 
   bool accepts(const Finding& finding) const { return known_.contains(identityOf(finding)); }
   /// Identities of those that are no longer found.
   std::vector<std::string> gone(const Diagnosis& diagnosis) const;
 
-  /// What makes two findings of different runs the same: rule, rank, layer, direction, ring step
-  /// and buffer; not the training step in which it was seen first, nor the numbers of its evidence.
+  /// Returns the identity of a finding across runs: rule, rank, layer, direction, ring step and
+  /// buffer, without the first training step and the numbers of its evidence.
   static std::string identityOf(const Finding& finding);
 
  private:

@@ -58,7 +58,7 @@ std::string failure(const Finding& finding) {
          "</failure>\n";
 }
 
-/// What a test suite counts.
+/// The counts of a test suite.
 struct Counts {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
 };

@@ -5,10 +5,10 @@
 
 namespace ringscope::traces {
 
-/// A diagnosis as continuous integration reads it: JUnit's XML, a test case a rule. Found: a
-/// failure; not observable, or known to the baseline in all its findings: skipped, with the reason.
-/// Where the run failed or a part of the recording could not be read, one more case says so as an
-/// error. `trace`: the path as it was given.
+/// Returns a diagnosis as JUnit's XML for continuous integration, with one test case per rule. A
+/// finding is a failure. A rule that could not tell, or whose findings the baseline accepts, is
+/// skipped with the reason. A failed run or an unreadable part of the recording adds one case with
+/// an error. `trace`: the path as it was given.
 std::string toJunit(const Diagnosis& diagnosis, const std::string& trace, const Baseline& baseline);
 
 }  // namespace ringscope::traces

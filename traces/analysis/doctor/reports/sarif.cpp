@@ -52,7 +52,7 @@ json ruleOf(const std::string& id, std::optional<Framework> framework) {
   return rule;
 }
 
-/// Where in the run, as "rank 1/layer 0/forward".
+/// Returns the place in the run, as "rank 1/layer 0/forward".
 std::string logicalName(const Finding& finding) {
   const Place& place = finding.place;
   std::string name;

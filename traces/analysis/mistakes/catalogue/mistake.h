@@ -16,8 +16,8 @@ const char* name(CaptureNeeded capture);
 /// Along the data's way through a training step.
 enum class FirstChanged { kAnything, kLoss, kGradients };
 
-/// What a mistake changes first of a run's data and plan, which are known before its first step. A
-/// mistake that leaves it as it is in every step and on every rank changes nothing.
+/// The first part of a run's data and plan that a mistake changes, known before the first step. A
+/// mistake that leaves this part as it is in every step and on every rank changes nothing.
 enum class FirstSeenIn {
   kSettings,  ///< nothing more than its needs is known before the run
   kInputs,    ///< the tokens, labels and positions of a rank
@@ -28,8 +28,8 @@ enum class FirstSeenIn {
   kPadding,   ///< the mask over padding
 };
 
-/// A mistake that people really make with context parallelism. What any part of RingScope says of
-/// it is here: a new mistake is one entry in catalogue/.
+/// A mistake that people really make with context parallelism. Every part of RingScope takes its
+/// words about a mistake from here: a new mistake is one entry in catalogue/.
 struct Mistake {
   std::string id;
   std::string label;        ///< a few words, for a list in the window
@@ -54,7 +54,7 @@ struct Mistake {
   /// Mistakes whose rules may find something too where this one was made. It comes before them on
   /// the data's way, so its own finding stands for theirs.
   std::vector<std::string> also_trips{};
-  /// What it can change first: where something before is wrong, that has another cause.
+  /// The first part that the mistake can change. An error before it has another cause.
   FirstChanged first_changed = FirstChanged::kAnything;
   std::string subject{};  ///< heading of its part of the catalogue
 };

@@ -3,9 +3,9 @@
 
 namespace ringscope::traces {
 
-// Where backward has another block than forward had, its weights exp(score − lse) may overflow:
-// what mixes blocks up trips nan_from_one_rank. A rank's own block that came home round the ring is
-// then not the one that it computes again.
+// The weights exp(score − lse) may overflow when backward has another block than forward had, so
+// mistakes that mix blocks up trip nan_from_one_rank. A rank's own block that came home round the
+// ring is then not the one that it computes again.
 std::vector<Mistake> ringMistakes() {
   return {
       {.id = "ring_bypassed",

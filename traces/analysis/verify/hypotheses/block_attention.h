@@ -14,21 +14,21 @@ struct UsedKey {
   std::size_t target = 0;  ///< to whose dK and dV the gradients are added
 };
 
-/// What a row attends in one call. Blocks of one stage have the same source.
+/// The keys that a row attends in one call. Blocks of one stage have the same source.
 struct KeyBlock {
   WorldRank source;
   std::vector<UsedKey> keys;
 };
 using KeyBlocks = std::vector<KeyBlock>;
 
-/// Of one row: its query head within its (batch entry, KV head) group, and its index among the
+/// One row: its query head within its (batch entry, KV head) group, and its index among the
 /// selected rows.
 struct BlockRow {
   std::int64_t group = 0, head = 0;
   std::size_t row = 0;
 };
 
-/// An attention that goes from block to block as a ring does, and what a mistake makes of it.
+/// An attention that goes from block to block as a ring does, with or without a mistake.
 struct BlockedAttention {
   /// kPlainSum adds outs without weights; kBaseTwo takes the blocks' log-sum-exps to base 2 as
   /// natural ones.

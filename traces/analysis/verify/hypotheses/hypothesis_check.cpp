@@ -122,7 +122,7 @@ std::pair<RecordedSample, std::size_t> worstSample(const Trace& trace, const Lay
   return {{worst.kind, worst.worst, at - row * width, recorded[at], values[at]}, at};
 }
 
-/// Of the ways in which one mistake is made the nearest.
+/// Adds a check, or keeps the nearer of two checks of one mistake.
 void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
   const auto known = std::ranges::find(checks, check.mistake, &HypothesisCheck::mistake);
   if (known == checks.end())

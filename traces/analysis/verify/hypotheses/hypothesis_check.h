@@ -9,7 +9,7 @@
 
 namespace ringscope::traces {
 
-/// What was recorded of a layer against what it would be with one mistake in it.
+/// The recording of a layer, compared with the layer that one mistake gives.
 struct HypothesisCheck {
   std::string mistake;               ///< an id of the catalogue
   std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck

@@ -6,7 +6,7 @@
 // The functions of the registry, and what they have in common.
 namespace ringscope::traces {
 
-/// What was planned and meant, block by block.
+/// Returns the planned attention, block by block.
 BlockedAttention asPlanned(const HypothesisSetting& setting);
 
 std::optional<BlockedAttention> plainSum(const HypothesisSetting& setting);

@@ -7,7 +7,7 @@ namespace {
 
 using Merge = BlockedAttention::Merge;
 
-/// What was planned, merged another way.
+/// Returns the planned attention, merged another way.
 BlockedAttention merged(const HypothesisSetting& setting, Merge merge) {
   BlockedAttention how = asPlanned(setting);
   how.merge = merge;

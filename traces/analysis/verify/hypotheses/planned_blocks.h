@@ -9,8 +9,8 @@
 
 namespace ringscope::traces {
 
-/// Who attends which rows of a layer, block by block, as the recorded schedules of the ranks that
-/// share the sequence say it. Tokens are indices into the layer's.
+/// The rows that each rank attends in a layer, block by block, by the recorded schedules of the
+/// ranks that share the sequence. Tokens are indices into the layer's tokens.
 class PlannedBlocks {
  public:
   /// One rank's part.
@@ -20,7 +20,8 @@ class PlannedBlocks {
     const ScheduleRecord* backward = nullptr;
     std::vector<std::size_t> rows;  ///< tokens in local order; also the keys of its block
   };
-  /// Whose block a rank uses in place of the planned one, and to whose dK and dV it adds.
+  /// The rank whose block is used in place of the planned one, and the rank to whose dK and dV the
+  /// gradients are added.
   struct Choice {
     WorldRank values, sums;
   };
@@ -28,15 +29,15 @@ class PlannedBlocks {
   /// Whether a query token may attend a key token.
   using KeyFilter = std::function<bool(std::size_t query, std::size_t key)>;
 
-  /// Nothing where a schedule is missing, or they do not attend every row of the layer once.
+  /// Returns nullopt when a schedule is missing, or the schedules do not attend every row once.
   static std::optional<PlannedBlocks> of(const Trace& trace, const LayerTensors& layer,
                                          const std::vector<WorldRank>& members);
 
-  /// Who attends a token for a query head of the layer; null: nobody.
+  /// Returns the rank that attends a token for a query head of the layer; null when none does.
   const Seat* seatOf(std::int64_t head, std::size_t token) const;
-  /// It attends this token, for the heads that it attends.
+  /// Reports whether the rank attends this token, for the heads that it attends.
   bool holds(const Seat& seat, std::size_t token) const;
-  /// The layer's query head that is the first of those that it attends.
+  /// Returns the first query head of the layer that the rank attends.
   std::int64_t firstHeadOf(const Seat& seat) const {
     return seat.forward->q_head_begin - first_head_;
   }

@@ -12,7 +12,7 @@ std::vector<StepValues> meanOfMeans(const StepSetting& setting);
 std::vector<StepValues> lossTimesCp(const StepSetting& setting);
 /// The log alone.
 std::vector<StepValues> lossOfRank(const StepSetting& setting);
-/// Of a rank that divides its loss by no target.
+/// Returns the loss of each rank that divides by no target.
 std::vector<StepValues> meanOfNoTarget(const StepSetting& setting);
 std::vector<StepValues> gradientsTimesCp(const StepSetting& setting);
 std::vector<StepValues> sumOverDp(const StepSetting& setting);

@@ -14,8 +14,8 @@ struct CountedNorm {
   std::string what;  ///< "what tp ranks hold alike once for each of them"
 };
 
-/// Those of a mesh: of its cp, dp and dp × cp ranks, which hold the same gradients after the sync,
-/// and of what tp ranks hold alike, where there is anything.
+/// Returns the norms that count replicas of a mesh: those of its cp, dp and dp × cp ranks, which
+/// hold the same gradients after the sync, and those that tp ranks hold alike, if there are any.
 std::vector<CountedNorm> normsOfReplicas(const RunSpec& run, const GradientNorms& norms);
 
 }  // namespace ringscope::traces

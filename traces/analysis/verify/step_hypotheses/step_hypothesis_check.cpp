@@ -10,7 +10,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// Of the ways in which one mistake is made the nearest.
+/// Adds a hypothesis, or keeps the nearer of two ways of one mistake.
 void keepBest(std::vector<NumberHypothesis>& all, NumberHypothesis tried) {
   const auto known = std::ranges::find(all, tried.mistake, &NumberHypothesis::mistake);
   if (known == all.end())
@@ -19,7 +19,7 @@ void keepBest(std::vector<NumberHypothesis>& all, NumberHypothesis tried) {
     *known = std::move(tried);
 }
 
-/// What the hypotheses make of one number.
+/// Tries the hypotheses on one number.
 void tryMistakes(const StepSetting& setting, std::optional<Rounded> StepValues::*number,
                  ScalarCheck& check) {
   if (!check.isWrong()) return;
@@ -48,7 +48,7 @@ NumberHypothesis triedGradient(const StepSetting& setting, const StepValues& way
   return tried;
 }
 
-/// What is found only because of a mistake that explains it and comes before it.
+/// Drops hypotheses that another reproducing mistake, which comes before them, explains.
 void dropEffects(std::vector<NumberHypothesis>& all) {
   std::set<std::string> effects;
   for (const NumberHypothesis& tried : all)
@@ -74,7 +74,7 @@ void tryMistakes(const StepSetting& setting, StepCheck& check) {
       keepBest(gradient.hypotheses, std::move(tried));
     }
   std::ranges::stable_sort(gradient.hypotheses, {}, &NumberHypothesis::ratio);
-  // Of a loss that was not logged, which of them it is cannot be told.
+  // Without a logged loss the hypotheses cannot be told apart.
   if (check.loss.ratio()) dropEffects(gradient.hypotheses);
 }
 
