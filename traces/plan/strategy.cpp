@@ -6,15 +6,17 @@
 namespace ringscope::traces {
 
 Sharing sharing(Strategy strategy) {
-  switch (strategy) {
+  switch (strategy) {  // without a default, so that the compiler asks about a new strategy
     case Strategy::kAllGather:
       return Sharing::kGathersBlocks;
     case Strategy::kUlysses:
     case Strategy::kHybrid:
       return Sharing::kSharesHeads;
-    default:
-      return Sharing::kRotatesBlocks;
+    case Strategy::kRing:
+    case Strategy::kCount:
+      break;
   }
+  return Sharing::kRotatesBlocks;
 }
 
 bool hasRingHops(const RunSpec& run) {
@@ -70,9 +72,11 @@ PacketRoute packetRoute(Rotate rotate) {
       return PacketRoute::kGather;
     case Rotate::kAllToAll:
       return PacketRoute::kAllToAll;
-    default:
-      return PacketRoute::kHop;
+    case Rotate::kP2p:
+    case Rotate::kCount:
+      break;
   }
+  return PacketRoute::kHop;
 }
 
 }  // namespace ringscope::traces

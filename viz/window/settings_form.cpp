@@ -126,7 +126,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
-  strategy_ = choice("Strategy", {"ring", "all_gather", "ulysses", "hybrid"});
+  strategy_ = choice("Strategy", namesOf<traces::Strategy>());
   balance_ = choice("Balance", {"head_tail", "none", "striped", "per_document"});
   mask_ = choice("Mask", {"causal", "full", "window", "documents"});
   window_ = number("Window", 1 << 20, 64);

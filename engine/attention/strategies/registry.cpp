@@ -91,9 +91,10 @@ std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const tra
       return makeAllGather(context, run, attended, mask, softmax);
     case traces::Sharing::kSharesHeads:
       return makeUlysses(context, run, attended, mask, softmax);
-    default:
-      return makeRing(context, run, attended, mask, softmax);
+    case traces::Sharing::kRotatesBlocks:
+      break;
   }
+  return makeRing(context, run, attended, mask, softmax);
 }
 
 }  // namespace ringscope::engine
