@@ -43,7 +43,7 @@ std::array<char, 1 << 15> fault_stack;
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
     try {
-      sentence = traces::sentenceOf(error);
+      sentence = traces::toSentence(error);
     } catch (const std::exception&) {
       end(kNoMemory);
     }

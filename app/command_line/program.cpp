@@ -44,7 +44,7 @@ int runCommands(int argc, char** argv, std::span<const Command> commands) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& error) {
-    std::cerr << "ringscope: " << traces::sentenceOf(error) << "\n";
+    std::cerr << "ringscope: " << traces::toSentence(error) << "\n";
     return failureCode();
   }
   return exit_code;

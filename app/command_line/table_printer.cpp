@@ -14,8 +14,8 @@
 namespace ringscope::app {
 namespace {
 
+using traces::asText;
 using traces::Cell;
-using traces::textOf;
 
 class TextPrinter : public TablePrinter {
  public:
@@ -27,7 +27,7 @@ class TextPrinter : public TablePrinter {
   void row(std::span<const Cell> cells) override {
     std::vector<std::string> row;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      row.push_back(traces::toPlainText(textOf(cells[i], "·")));
+      row.push_back(traces::toPlainText(asText(cells[i], "·")));
       right_[i] = right_[i] || std::holds_alternative<std::int64_t>(cells[i]) ||
                   std::holds_alternative<double>(cells[i]);
     }
@@ -46,7 +46,7 @@ class TextPrinter : public TablePrinter {
     widths_.assign(right_.size(), 0);
     for (const auto& row : waiting_)
       for (std::size_t i = 0; i < row.size(); ++i)
-        widths_[i] = std::max(widths_[i], columnsOf(row[i]));
+        widths_[i] = std::max(widths_[i], countColumns(row[i]));
     for (const auto& row : waiting_) print(row);
     rows_ -= 1;  // the line of column names is not a row
     waiting_.clear();
@@ -76,7 +76,7 @@ class CsvPrinter : public TablePrinter {
     out_ << "\r\n";
   }
   void row(std::span<const Cell> cells) override {
-    for (std::size_t i = 0; i < cells.size(); ++i) put(i, textOf(cells[i], ""));
+    for (std::size_t i = 0; i < cells.size(); ++i) put(i, asText(cells[i], ""));
     out_ << "\r\n";
   }
   void end() override {}
@@ -113,9 +113,9 @@ class JsonPrinter : public TablePrinter {
   static std::string valueOf(const Cell& cell) {
     const bool text =
         std::holds_alternative<std::string>(cell) || std::holds_alternative<const char*>(cell);
-    if (text) return nlohmann::json(textOf(cell, "")).dump();
+    if (text) return nlohmann::json(asText(cell, "")).dump();
     const auto* real = std::get_if<double>(&cell);
-    return real && !std::isfinite(*real) ? "null" : textOf(cell, "null");
+    return real && !std::isfinite(*real) ? "null" : asText(cell, "null");
   }
   std::ostream& out_;
   std::vector<std::string> keys_;

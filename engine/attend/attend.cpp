@@ -55,7 +55,7 @@ class LocalParts {
   LocalParts(RankContext& context, const AttendSetup& setup)
       : context_(context),
         at_(context.seamPlace({0})),
-        cuts_(cutsOf(traces::chosenBuffers(setup.run), setup.layout)) {
+        cuts_(bufferCuts(traces::chosenBuffers(setup.run), setup.layout)) {
     context.seams.buffers.cuts(at_, cuts_);
   }
   at::Tensor operator()(const std::string& buffer, const at::Tensor& whole) const {

@@ -43,7 +43,7 @@ Mask readMask(const traces::SafeTensorsFile& file, MaskKind kind, std::int64_t w
 
 MaskKind maskNamed(const std::string& name, const std::string& source) {
   if (const auto found = traces::findByName<MaskKind>(name)) return *found;
-  throw inputError(source + ": " + traces::unknownName("mask", name, traces::namesOf<MaskKind>()));
+  throw inputError(source + ": " + traces::unknownName("mask", name, traces::allNames<MaskKind>()));
 }
 
 void checkShapes(const AttendInput& in, const std::string& source) {

@@ -21,7 +21,7 @@ traces::RunSpec describeAttention(const AttendInput& in, const AttendConfig& con
   run.command = traces::Command::kAttend;
   run.mask = in.mask.kind();
   run.window = in.mask.window;
-  run.dtype = dtypeOf(in.q);
+  run.dtype = dtypeFrom(in.q);
   run.seq_len = 0;
   run.batch = in.q.size(0);
   run.sinks = in.sinks.defined();
@@ -62,7 +62,7 @@ RankInputs attendedInputs(const SeamPlace& at, const Seams& seams, const traces:
   seams.buffers.padding(padding);
   const ShardLayout layout =
       seams.buffers.layout(padding.length, run.cp, *run.balance, padding.slots);
-  auto cuts = cutsOf(traces::chosenBuffers(run), layout);
+  auto cuts = bufferCuts(traces::chosenBuffers(run), layout);
   seams.buffers.cuts(at, cuts);
   std::vector<at::Tensor> tokens;
   const at::Tensor whole = at::arange(padding.length, at::kLong).view({1, 1, -1});

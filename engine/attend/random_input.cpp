@@ -34,7 +34,7 @@ at::ScalarType torchType(DType type) {
   }
 }
 
-Mask maskOf(MaskKind kind, std::int64_t window) {
+Mask maskFor(MaskKind kind, std::int64_t window) {
   if (kind == MaskKind::kDocuments)
     throw usageError(
         "--random makes one sequence, and --mask documents needs the cu_seqlens of an INPUT; use "
@@ -83,7 +83,7 @@ AttendInput AttendInput::random(const RandomShape& shape, DType type, std::uint6
                                 std::optional<MaskKind> mask, std::int64_t window) {
   const MaskKind otherwise = window > 0 ? MaskKind::kWindow : MaskKind::kCausal;
   AttendInput in;
-  in.mask = maskOf(mask.value_or(otherwise), window);
+  in.mask = maskFor(mask.value_or(otherwise), window);
   in.scale = 1 / std::sqrt(static_cast<double>(shape.width));
   const at::ScalarType wanted = torchType(type);
   // All narrow types are drawn in float32, so that inputs of different types differ by rounding

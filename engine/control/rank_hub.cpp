@@ -166,7 +166,7 @@ void RankHub::flushSinks() {
 }
 
 void RankHub::note(const std::string& key, const std::string& text) {
-  traces::Chunk chunk = traces::chunkOf(traces::Note{key, text});
+  traces::Chunk chunk = traces::makeChunk(traces::Note{key, text});
   const traces::MutexLock lock(recording_mutex_);
   joiner_.add(static_cast<int>(links_.size()), std::move(chunk));
   dirty_ = true;
@@ -184,7 +184,7 @@ void RankHub::close() {
   takeFailures();
 }
 
-control::Answer RankHub::answerOf(WorldRank rank, const control::Request& request) {
+control::Answer RankHub::answerFrom(WorldRank rank, const control::Request& request) {
   traces::MutexLock lock(replies_mutex_);
   const std::int64_t id = next_id_++;
   const traces::Bytes frame = control::encodeRequest(request, id);
@@ -201,7 +201,7 @@ control::Answer RankHub::answerOf(WorldRank rank, const control::Request& reques
 
 template <typename Request>
 typename Request::Answer RankHub::ask(WorldRank rank, const Request& request) {
-  control::Answer answer = answerOf(rank, request);
+  control::Answer answer = answerFrom(rank, request);
   if (const auto* refused = std::get_if<control::Refused>(&answer))
     throw usageError(refused->error);
   if (auto* given = std::get_if<typename Request::Answer>(&answer)) return std::move(*given);

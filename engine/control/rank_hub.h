@@ -69,7 +69,8 @@ class RankHub : public ControlledRun {
   /// answer.
   template <typename Request>
   typename Request::Answer ask(traces::WorldRank rank, const Request& request);
-  traces::control::Answer answerOf(traces::WorldRank rank, const traces::control::Request& request);
+  traces::control::Answer answerFrom(traces::WorldRank rank,
+                                     const traces::control::Request& request);
   template <typename Request>
   std::vector<typename Request::Answer> askAll(const Request& request);
   template <typename Change>

@@ -94,7 +94,7 @@ control::Answer RankLink::granted(const control::Request& request) {
     const auto stats = run_.stats();
     return control::Flushed{stats.dropped_events, stats.dropped_tensors};
   }
-  throw usageError(std::string("a rank process is not asked for '") + control::nameOf(request) +
+  throw usageError(std::string("a rank process is not asked for '") + control::nameFor(request) +
                    "'");
 }
 

@@ -22,7 +22,7 @@ LiveTensorEntry describedEntry(const LiveTensors::Entry& entry) {
           entry.name,
           entry.place.layer,
           traces::describe(entry.place),
-          traces::name(dtypeOf(entry.tensor)),
+          traces::name(dtypeFrom(entry.tensor)),
           entry.tensor.sizes().vec()};
 }
 

@@ -5,7 +5,7 @@
 
 namespace ringscope::engine {
 
-Mask Batch::maskOf(const Mask& mask, std::int64_t sequence) const {
+Mask Batch::maskFor(const Mask& mask, std::int64_t sequence) const {
   if (cu_seqlens.empty()) return mask;
   Mask packed = Mask::packed(cu_seqlens.at(static_cast<std::size_t>(sequence)), input_ids.size(1));
   packed.window = mask.window;

@@ -21,7 +21,7 @@ struct Batch {
   std::vector<std::vector<std::int64_t>> cu_seqlens;
 
   /// Returns `mask` with the documents of one sequence.
-  Mask maskOf(const Mask& mask, std::int64_t sequence) const;
+  Mask maskFor(const Mask& mask, std::int64_t sequence) const;
   /// Returns the batch on a device.
   Batch on(at::Device device) const;
   /// Returns sequences [begin, end) of the batch.

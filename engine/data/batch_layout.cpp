@@ -8,7 +8,7 @@
 
 namespace ringscope::engine {
 
-ShardLayout layoutOf(const ShardLayout& common, const Batch& batch, std::int64_t sequence) {
+ShardLayout layoutFor(const ShardLayout& common, const Batch& batch, std::int64_t sequence) {
   if (!traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty()) return common;
   const auto& ends = batch.cu_seqlens.at(static_cast<std::size_t>(sequence));
   std::vector<TokenRun> documents;
@@ -19,16 +19,17 @@ ShardLayout layoutOf(const ShardLayout& common, const Batch& batch, std::int64_t
 BatchLayout::BatchLayout(const ShardLayout& common, const Batch& batch) {
   const bool alike = !traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty();
   const std::int64_t layouts = alike ? 1 : batch.input_ids.size(0);
-  for (std::int64_t i = 0; i < layouts; ++i) of_sequences_.push_back(layoutOf(common, batch, i));
+  for (std::int64_t i = 0; i < layouts; ++i) of_sequences_.push_back(layoutFor(common, batch, i));
 }
 
-at::Tensor BatchLayout::shardOf(const at::Tensor& full, std::int64_t seq_dim,
-                                GroupRank rank) const {
-  if (of_sequences_.size() == 1) return engine::shardOf(full, seq_dim, of_sequences_.front(), rank);
+at::Tensor BatchLayout::shardFor(const at::Tensor& full, std::int64_t seq_dim,
+                                 GroupRank rank) const {
+  if (of_sequences_.size() == 1)
+    return engine::shardFor(full, seq_dim, of_sequences_.front(), rank);
   std::vector<at::Tensor> parts;
   for (std::size_t i = 0; i < of_sequences_.size(); ++i)
-    parts.push_back(engine::shardOf(full.narrow(0, static_cast<std::int64_t>(i), 1), seq_dim,
-                                    of_sequences_[i], rank));
+    parts.push_back(engine::shardFor(full.narrow(0, static_cast<std::int64_t>(i), 1), seq_dim,
+                                     of_sequences_[i], rank));
   return at::cat(parts, 0);
 }
 

@@ -8,7 +8,7 @@ namespace ringscope::engine {
 
 /// Returns the layout of one sequence of a batch: `common`, or with kPerDocument the layout of the
 /// sequence's own documents. Throws usageError if the documents cannot be dealt.
-ShardLayout layoutOf(const ShardLayout& common, const Batch& batch, std::int64_t sequence);
+ShardLayout layoutFor(const ShardLayout& common, const Batch& batch, std::int64_t sequence);
 
 /// The layouts by which the sequences of a batch are dealt to the cp ranks: one for all sequences,
 /// or one per sequence for its documents. Sequences are dimension 0 of all tensors.
@@ -20,7 +20,7 @@ class BatchLayout {
 
   int cpSize() const { return of_sequences_.front().cpSize(); }
   /// Returns the rows that a rank owns, in local order.
-  at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, GroupRank rank) const;
+  at::Tensor shardFor(const at::Tensor& full, std::int64_t seq_dim, GroupRank rank) const;
   /// Joins the shards of all ranks, in rank order, into global order.
   at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim) const;
 

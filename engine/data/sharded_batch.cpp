@@ -7,8 +7,8 @@
 #include "traces/format/core/error.h"
 
 namespace ringscope::engine {
-at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
-                   GroupRank rank) {
+at::Tensor shardFor(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
+                    GroupRank rank) {
   std::vector<at::Tensor> parts;
   for (const TokenRun& run : layout.runs(rank))
     parts.push_back(full.slice(seq_dim, run.begin, run.end));
@@ -42,8 +42,8 @@ at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
   return whole;
 }
 
-std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
-                              const ShardLayout& layout) {
+std::vector<BufferCut> bufferCuts(const std::vector<traces::BufferChoice>& buffers,
+                                  const ShardLayout& layout) {
   std::vector<BufferCut> cuts;
   cuts.reserve(buffers.size());
   for (const traces::BufferChoice& choice : buffers)

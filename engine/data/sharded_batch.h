@@ -13,8 +13,8 @@
 namespace ringscope::engine {
 
 /// Returns the rows of `full` along `seq_dim` that `rank` owns, in local order.
-at::Tensor shardOf(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
-                   GroupRank rank);
+at::Tensor shardFor(const at::Tensor& full, std::int64_t seq_dim, const ShardLayout& layout,
+                    GroupRank rank);
 
 /// Joins the shards of all ranks, in rank order, into global order.
 at::Tensor unshard(const std::vector<at::Tensor>& shards, std::int64_t seq_dim,
@@ -43,8 +43,8 @@ at::Tensor localPart(const std::string& buffer, const at::Tensor& whole,
 
 /// Returns how a run's buffers are cut, like PyTorch's context_parallel with buffers=[…] and
 /// buffer_seq_dims=[…].
-std::vector<BufferCut> cutsOf(const std::vector<traces::BufferChoice>& buffers,
-                              const ShardLayout& layout);
+std::vector<BufferCut> bufferCuts(const std::vector<traces::BufferChoice>& buffers,
+                                  const ShardLayout& layout);
 /// Cuts a batch. If `cuts` does not name position_ids, they become 0 … S_local − 1, as a model
 /// makes them from the length that it sees.
 Batch cutBatch(const Batch& batch, const std::vector<BufferCut>& cuts, const CutRule& rule);

@@ -25,7 +25,7 @@ ShardedBuffers::ShardedBuffers(std::vector<SequenceBuffer> buffers, const ShardL
   }
   for (const SequenceBuffer& b : buffers_) {
     whole_.push_back(*b.tensor);
-    *b.tensor = shardOf(*b.tensor, b.seq_dim, layout, rank);
+    *b.tensor = shardFor(*b.tensor, b.seq_dim, layout, rank);
   }
 }
 

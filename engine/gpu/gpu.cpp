@@ -40,7 +40,7 @@ Element elementOf(const at::Tensor& t) {
   }
 }
 
-RowPlace placeOf(const at::Tensor& t) {
+RowPlace placeFor(const at::Tensor& t) {
   return {t.stride(0), t.stride(1), t.stride(2)};
 }
 
@@ -138,7 +138,7 @@ void copyBytes(void* to, const void* from, std::size_t bytes) {
 void mergeRows(const at::Tensor& out, const at::Tensor& lse, const at::Tensor& block_out,
                const at::Tensor& block_lse) {
   MergeArguments a{out.data_ptr(),    lse.data_ptr(),    block_out.data_ptr(), block_lse.data_ptr(),
-                   placeOf(out),      placeOf(lse),      placeOf(block_out),   placeOf(block_lse),
+                   placeFor(out),     placeFor(lse),     placeFor(block_out),  placeFor(block_lse),
                    block_out.size(0), block_out.size(1), block_out.size(2),    block_out.size(3)};
   require(launchMerge(a, elementOf(block_out), stream()), "a merge");
 }

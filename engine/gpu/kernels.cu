@@ -43,7 +43,8 @@ __device__ To as(__half x) {
   return static_cast<To>(__half2float(x));
 }
 
-__device__ std::int64_t placeOf(const RowPlace& p, std::int64_t b, std::int64_t h, std::int64_t s) {
+__device__ std::int64_t placeFor(const RowPlace& p, std::int64_t b, std::int64_t h,
+                                 std::int64_t s) {
   return b * p.batch + h * p.head + s * p.row;
 }
 
@@ -54,16 +55,16 @@ __global__ void mergeRows(MergeArguments a) {
   if (i >= a.batch * a.heads * a.rows) return;
   const int lane = threadIdx.x % kWarp;
   const std::int64_t s = i % a.rows, h = i / a.rows % a.heads, b = i / a.rows / a.heads;
-  const Acc theirs = static_cast<const Acc*>(a.block_lse)[placeOf(a.block_lse_at, b, h, s)];
+  const Acc theirs = static_cast<const Acc*>(a.block_lse)[placeFor(a.block_lse_at, b, h, s)];
   if (isinf(theirs) && theirs < 0) return;
-  Acc* lse = static_cast<Acc*>(a.lse) + placeOf(a.lse_at, b, h, s);
+  Acc* lse = static_cast<Acc*>(a.lse) + placeFor(a.lse_at, b, h, s);
   const Acc mine = *lse;
   const Acc m = mine > theirs ? mine : theirs;
   const Acc my_weight = exp(mine - m), their_weight = exp(theirs - m);
   const Acc sum = my_weight + their_weight;
   const Acc keep = my_weight / sum, add = their_weight / sum;
-  Acc* out = static_cast<Acc*>(a.out) + placeOf(a.out_at, b, h, s);
-  const Block* block = static_cast<const Block*>(a.block_out) + placeOf(a.block_out_at, b, h, s);
+  Acc* out = static_cast<Acc*>(a.out) + placeFor(a.out_at, b, h, s);
+  const Block* block = static_cast<const Block*>(a.block_out) + placeFor(a.block_out_at, b, h, s);
   for (std::int64_t d = lane; d < a.width; d += kWarp)
     out[d] = keep * out[d] + add * as<Acc>(block[d]);
   __syncwarp();  // every lane has read lse

@@ -132,7 +132,7 @@ void runRank(const RankThreadOptions& options, Transport& transport, Gate& gate,
   } catch (const c10::Error& error) {
     fail(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    fail(traces::sentenceOf(error));
+    fail(traces::toSentence(error));
   }
   gate.leave(rank.at_gate);
 }
@@ -220,7 +220,7 @@ bool runRankThreads(const RankThreadOptions& options, Gate& gate,
       try {
         begin();
       } catch (const std::exception& error) {
-        end_others("rank " + toString(rank) + " could not begin: " + traces::sentenceOf(error));
+        end_others("rank " + toString(rank) + " could not begin: " + traces::toSentence(error));
         gate.leave(GroupRank::of(rank.value()));
         watch.ended(rank);
       }

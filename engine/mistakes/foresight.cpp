@@ -68,7 +68,7 @@ class Comparison {
   bool shows(FirstSeenIn kind, std::int32_t step) const try {
     if (kind == FirstSeenIn::kTargets) return hasUnequalTargets(step);
     return std::ranges::any_of(ranksToAsk(kind), [&](WorldRank rank) {
-      const SeamPlace at{planned_.mesh, planned_.mesh.placeOf(rank), {step}, GroupRank::none()};
+      const SeamPlace at{planned_.mesh, planned_.mesh.placeFor(rank), {step}, GroupRank::none()};
       return showsAt(kind, at);
     });
   } catch (const std::exception&) {
@@ -82,7 +82,7 @@ class Comparison {
     if (asked_.rank && !of_data) return {WorldRank::of(*asked_.rank)};
     std::vector<WorldRank> ranks = planned_.mesh.ranks();
     std::erase_if(
-        ranks, [&](WorldRank rank) { return planned_.mesh.placeOf(rank).tp != GroupRank::of(0); });
+        ranks, [&](WorldRank rank) { return planned_.mesh.placeFor(rank).tp != GroupRank::of(0); });
     return ranks;
   }
 
@@ -115,7 +115,7 @@ class Comparison {
     constexpr std::size_t kLabels = 1;
     std::set<std::int64_t> counts;
     for (const WorldRank rank : ranksToAsk(FirstSeenIn::kInputs)) {
-      const SeamPlace at{planned_.mesh, planned_.mesh.placeOf(rank), {step}, GroupRank::none()};
+      const SeamPlace at{planned_.mesh, planned_.mesh.placeFor(rank), {step}, GroupRank::none()};
       counts.insert(
           (planned_.inputs(at, with_).tensors.at(kLabels) >= 0).sum().item<std::int64_t>());
     }

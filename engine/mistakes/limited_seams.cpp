@@ -13,7 +13,7 @@ enum class Of { kRank, kTpGroup };
 bool isThere(const traces::AskedMistake& asked, const SeamPlace& at, Of whom) {
   SeamPlace place = at;
   if (whom == Of::kTpGroup && asked.rank)
-    place.rank.tp = at.mesh.placeOf(WorldRank::of(*asked.rank)).tp;
+    place.rank.tp = at.mesh.placeFor(WorldRank::of(*asked.rank)).tp;
   return (!asked.rank || place.worldRank() == WorldRank::of(*asked.rank)) &&
          (!asked.layer || at.place.layer == Layer::of(*asked.layer)) &&
          (!asked.step || at.place.train_step == *asked.step);

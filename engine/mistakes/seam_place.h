@@ -13,7 +13,7 @@ struct SeamPlace {
   traces::Place place;    ///< training step, layer, direction, ring step; none outside of one
   GroupRank source_rank;  ///< cp rank that owns the KV block in use; none: no block is
 
-  WorldRank worldRank() const { return mesh.rankOf(rank); }
+  WorldRank worldRank() const { return mesh.rankFor(rank); }
   GroupRank cpRank() const { return rank.cp; }
 };
 

@@ -37,7 +37,7 @@ LlamaModel::LlamaModel(const LlamaConfig& config, const LlamaWeights& weights,
 at::Tensor LlamaModel::linear(const at::Tensor& x, Layer layer,
                               const std::string& projection) const {
   return at::linear(x, weights_.ofLayer(layer, projection + ".weight"),
-                    weights_.biasOf(layer, projection));
+                    weights_.biasFor(layer, projection));
 }
 
 at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
@@ -104,7 +104,7 @@ void LlamaModel::attend(Segments& s, Layer layer) {
   a.q = s.q.detach();
   a.k = s.k.detach();
   a.v = s.v.detach();
-  const at::Tensor sinks = weights_.sinksOf(layer);
+  const at::Tensor sinks = weights_.sinksFor(layer);
   attention_.setSinks(sinks.defined() ? sinks.detach() : sinks);
   if (sinks.defined()) a.sinks = sinks.detach().clone().unsqueeze(0);
   const AttentionResult result = attention_.forward(a.q, a.k, a.v, layer);
@@ -117,7 +117,7 @@ void LlamaModel::feedForward(Segments& s, Layer layer) const {
   const at::Tensor joined = s.out.transpose(1, 2).reshape({s.out.size(0), s.out.size(2), -1});
   at::Tensor attended =
       options_.tp.reduced(at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight")));
-  if (const at::Tensor bias = weights_.biasOf(layer, "self_attn.o_proj"); bias.defined())
+  if (const at::Tensor bias = weights_.biasFor(layer, "self_attn.o_proj"); bias.defined())
     attended = attended + bias;
   const at::Tensor x = s.input + attended;
   const at::Tensor y =
@@ -147,7 +147,7 @@ void LlamaModel::remember(Layer layer) {
 
 /// Adds the sinks' gradient for this rank's rows. The gradient sync adds the other ranks' rows.
 void LlamaModel::addSinkGradient(Layer layer) {
-  const at::Tensor sinks = weights_.sinksOf(layer);
+  const at::Tensor sinks = weights_.sinksFor(layer);
   if (!sinks.defined()) return;
   LayerAttention& a = layers_[layer.index()];
   a.dsinks = sinkGradient(sinks.detach(), a.dout, {a.out, a.lse}).unsqueeze(0);

@@ -45,26 +45,26 @@ void visitParameters(const LlamaConfig& c,
                      kv = c.num_key_value_heads * c.head_dim;
   visit("model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
   for (Layer l = Layer::of(0); l.value() < c.num_hidden_layers; l = l.next()) {
-    visit(LlamaWeights::nameOf(l, "input_layernorm.weight"), {c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "self_attn.q_proj.weight"), {q, c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "self_attn.k_proj.weight"), {kv, c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
-    visit(LlamaWeights::nameOf(l, "post_attention_layernorm.weight"), {c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
-    visit(LlamaWeights::nameOf(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
+    visit(LlamaWeights::nameFor(l, "input_layernorm.weight"), {c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "self_attn.q_proj.weight"), {q, c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "self_attn.k_proj.weight"), {kv, c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
+    visit(LlamaWeights::nameFor(l, "post_attention_layernorm.weight"), {c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
+    visit(LlamaWeights::nameFor(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
     if (c.head_norm) {
-      visit(LlamaWeights::nameOf(l, "self_attn.q_norm.weight"), {c.head_dim});
-      visit(LlamaWeights::nameOf(l, "self_attn.k_norm.weight"), {c.head_dim});
+      visit(LlamaWeights::nameFor(l, "self_attn.q_norm.weight"), {c.head_dim});
+      visit(LlamaWeights::nameFor(l, "self_attn.k_norm.weight"), {c.head_dim});
     }
     if (c.attention_bias) {
-      visit(LlamaWeights::nameOf(l, "self_attn.q_proj.bias"), {q});
-      visit(LlamaWeights::nameOf(l, "self_attn.k_proj.bias"), {kv});
-      visit(LlamaWeights::nameOf(l, "self_attn.v_proj.bias"), {kv});
+      visit(LlamaWeights::nameFor(l, "self_attn.q_proj.bias"), {q});
+      visit(LlamaWeights::nameFor(l, "self_attn.k_proj.bias"), {kv});
+      visit(LlamaWeights::nameFor(l, "self_attn.v_proj.bias"), {kv});
     }
     if (c.attention_sinks) visit(LlamaWeights::sinksName(l), {c.num_attention_heads});
-    if (c.output_bias) visit(LlamaWeights::nameOf(l, "self_attn.o_proj.bias"), {c.hidden_size});
+    if (c.output_bias) visit(LlamaWeights::nameFor(l, "self_attn.o_proj.bias"), {c.hidden_size});
   }
   visit("model.norm.weight", {c.hidden_size});
   if (!c.tie_word_embeddings) visit("lm_head.weight", {c.vocab_size, c.hidden_size});
@@ -145,26 +145,26 @@ std::map<std::string, at::Tensor> LlamaWeights::values() const {
   return values;
 }
 
-at::Tensor LlamaWeights::biasOf(Layer layer, const std::string& projection) const {
-  const auto found = tensors_.find(LlamaWeights::nameOf(layer, projection + ".bias"));
+at::Tensor LlamaWeights::biasFor(Layer layer, const std::string& projection) const {
+  const auto found = tensors_.find(LlamaWeights::nameFor(layer, projection + ".bias"));
   return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
-at::Tensor LlamaWeights::sinksOf(Layer layer) const {
+at::Tensor LlamaWeights::sinksFor(Layer layer) const {
   const auto found = tensors_.find(sinksName(layer));
   return found == tensors_.end() ? at::Tensor() : found->second;
 }
 
-std::string LlamaWeights::nameOf(Layer layer, const std::string& name) {
+std::string LlamaWeights::nameFor(Layer layer, const std::string& name) {
   return "model.layers." + toString(layer) + "." + name;
 }
 
 std::string LlamaWeights::sinksName(Layer layer) {
-  return LlamaWeights::nameOf(layer, "self_attn.sinks");
+  return LlamaWeights::nameFor(layer, "self_attn.sinks");
 }
 
 const at::Tensor& LlamaWeights::ofLayer(Layer layer, const std::string& name) const {
-  return tensors_.at(LlamaWeights::nameOf(layer, name));
+  return tensors_.at(LlamaWeights::nameFor(layer, name));
 }
 
 const at::Tensor& LlamaWeights::outputProjection() const {

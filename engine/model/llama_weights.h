@@ -43,11 +43,11 @@ class LlamaWeights {
   /// Returns the parameter of a decoder layer, such as "self_attn.q_proj.weight".
   const at::Tensor& ofLayer(traces::Layer layer, const std::string& name) const;
   /// Returns a projection's bias; undefined if the model has none.
-  at::Tensor biasOf(traces::Layer layer, const std::string& projection) const;
+  at::Tensor biasFor(traces::Layer layer, const std::string& projection) const;
   /// Returns a layer's attention sinks, [Hq]; undefined if the model has none.
-  at::Tensor sinksOf(traces::Layer layer) const;
+  at::Tensor sinksFor(traces::Layer layer) const;
   /// Returns the full name of a layer's parameter, such as "self_attn.q_proj.weight".
-  static std::string nameOf(traces::Layer layer, const std::string& name);
+  static std::string nameFor(traces::Layer layer, const std::string& name);
   static std::string sinksName(traces::Layer layer);
   /// Returns the output projection, [vocab, hidden], which is the embedding itself if they are
   /// tied.

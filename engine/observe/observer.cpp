@@ -76,15 +76,15 @@ void Observer::tensor(const traces::TensorName& name, const traces::Place& place
   record.source_rank = source;
   record.piece = piece;
   record.rank = rank_;
-  record.dtype = dtypeOf(contiguous);
+  record.dtype = dtypeFrom(contiguous);
   record.shape = contiguous.sizes().vec();
   record.hash = traces::mixSum64(contiguous.const_data_ptr(), contiguous.nbytes());
-  record.stats = statsOf(contiguous);
+  record.stats = computeStats(contiguous);
   const bool may_be_infinite = traces::mayBeInfinite(name.kind);
   if (changing_ && (record.stats.nan > 0 || (record.stats.inf > 0 && !may_be_infinite)))
     changing_->nonFinite();
   recorder_->tensor(std::move(record),
-                    keep == CapturePolicy::Keep::kValues ? bytesOf(contiguous) : traces::Bytes());
+                    keep == CapturePolicy::Keep::kValues ? bytesFrom(contiguous) : traces::Bytes());
 }
 
 void Observer::shard(const traces::ShardRecord& shard) {

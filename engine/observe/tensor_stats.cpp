@@ -77,11 +77,11 @@ void addEach(const T* values, std::int64_t count, Range& range, traces::TensorSt
 
 }  // namespace
 
-traces::TensorStats statsOf(const at::Tensor& tensor) {
+traces::TensorStats computeStats(const at::Tensor& tensor) {
   traces::TensorStats stats;
   const at::Tensor flat = tensor.detach().contiguous();
   Range range;
-  AT_DISPATCH_ALL_TYPES_AND2(at::kBFloat16, at::kHalf, flat.scalar_type(), "statsOf", [&] {
+  AT_DISPATCH_ALL_TYPES_AND2(at::kBFloat16, at::kHalf, flat.scalar_type(), "computeStats", [&] {
     const auto* data = flat.const_data_ptr<scalar_t>();
     std::int64_t i = 0;
     for (; i + kLanes <= flat.numel(); i += kLanes)

@@ -8,6 +8,6 @@
 namespace ringscope::engine {
 
 /// Returns statistics over the finite elements; min, max and mean are 0 if there are none.
-traces::TensorStats statsOf(const at::Tensor& tensor);
+traces::TensorStats computeStats(const at::Tensor& tensor);
 
 }  // namespace ringscope::engine

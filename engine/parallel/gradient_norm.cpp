@@ -26,7 +26,7 @@ void clipGradients(Gradients& gradients, double norm, double max_norm) {
   for (auto& [name, grad] : gradients) grad.mul_(coefficient);
 }
 
-double coefficientOf(Gradients& gradients, const std::function<void(Gradients&)>& clip) {
+double computeClipCoefficient(Gradients& gradients, const std::function<void(Gradients&)>& clip) {
   const auto smallest = std::ranges::min_element(
       gradients, {}, [](const auto& gradient) { return gradient.second.numel(); });
   const auto norm = [&] {

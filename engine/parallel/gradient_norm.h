@@ -25,6 +25,6 @@ void clipGradients(Gradients& gradients, double norm, double max_norm);
 
 /// Returns the factor by which `clip` multiplies the gradients, measured on the smallest tensor of
 /// them. Returns 1 if that tensor is 0.
-double coefficientOf(Gradients& gradients, const std::function<void(Gradients&)>& clip);
+double computeClipCoefficient(Gradients& gradients, const std::function<void(Gradients&)>& clip);
 
 }  // namespace ringscope::engine

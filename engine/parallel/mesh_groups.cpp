@@ -17,7 +17,7 @@ c10::intrusive_ptr<c10d::Backend> alone() {
 }  // namespace
 
 MeshGroups::MeshGroups(Transport& transport, const Mesh& mesh, WorldRank rank)
-    : mesh_(mesh), place_(mesh.placeOf(rank)) {
+    : mesh_(mesh), place_(mesh.placeFor(rank)) {
   // Groups with the same members share a communicator, which has the name of the first of them in
   // this order.
   using traces::GroupAxis;
@@ -35,8 +35,8 @@ void MeshGroups::onCollective(
                                    const CollectiveReport& of_group) { report(group, of_group); });
 }
 
-traces::GroupId MeshGroups::idOf(traces::GroupAxis axis,
-                                 const std::vector<WorldRank>& members) const {
+traces::GroupId MeshGroups::findId(traces::GroupAxis axis,
+                                   const std::vector<WorldRank>& members) const {
   // Ids do not depend on how a cp group is divided further, because the parts have no communicators
   // of their own.
   for (const traces::GroupRecord& group : mesh_.groups(1))
@@ -54,9 +54,10 @@ std::shared_ptr<Communicator> MeshGroups::of(Transport& transport, traces::Group
   const auto mine =
       GroupRank::of(std::find(members.begin(), members.end(), rank) - members.begin());
   group = std::make_shared<Communicator>(
-      members.size() == 1 ? alone()
-                          : transport.backendOf(name.str(), mine, static_cast<int>(members.size())),
-      idOf(axis, members), members);
+      members.size() == 1
+          ? alone()
+          : transport.makeBackend(name.str(), mine, static_cast<int>(members.size())),
+      findId(axis, members), members);
   return group;
 }
 

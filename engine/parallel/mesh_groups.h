@@ -28,13 +28,13 @@ class MeshGroups {
   Communicator& dpCp() { return *dp_cp_; }
   const Mesh& mesh() const { return mesh_; }
   MeshPlace place() const { return place_; }
-  WorldRank worldRank() const { return mesh_.rankOf(place_); }
+  WorldRank worldRank() const { return mesh_.rankFor(place_); }
 
  private:
   std::shared_ptr<Communicator> of(Transport& transport, traces::GroupAxis axis,
                                    const std::vector<WorldRank>& members, WorldRank rank);
 
-  traces::GroupId idOf(traces::GroupAxis axis, const std::vector<WorldRank>& members) const;
+  traces::GroupId findId(traces::GroupAxis axis, const std::vector<WorldRank>& members) const;
 
   Mesh mesh_;
   MeshPlace place_;

@@ -22,12 +22,12 @@ at::Tensor summed(Communicator& group, const at::Tensor& x) {
 std::int64_t handle(Communicator* group) {
   return reinterpret_cast<std::int64_t>(group);
 }
-Communicator& groupOf(std::int64_t handle) {
+Communicator& groupFor(std::int64_t handle) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): autograd keeps numbers, and no pointers of ours
   return *reinterpret_cast<Communicator*>(handle);
 }
-Communicator& groupOf(AutogradContext* context) {
-  return groupOf(context->saved_data["group"].toInt());
+Communicator& groupFor(AutogradContext* context) {
+  return groupFor(context->saved_data["group"].toInt());
 }
 
 struct Copied : Function<Copied> {
@@ -36,13 +36,13 @@ struct Copied : Function<Copied> {
     return x.view_as(x);
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
-    return {summed(groupOf(context), grads[0]), Variable()};
+    return {summed(groupFor(context), grads[0]), Variable()};
   }
 };
 
 struct Reduced : Function<Reduced> {
   static Variable forward(AutogradContext*, const Variable& x, std::int64_t group) {
-    return summed(groupOf(group), x);
+    return summed(groupFor(group), x);
   }
   static variable_list backward(AutogradContext*, const variable_list& grads) {
     return {grads[0], Variable()};
@@ -63,7 +63,7 @@ struct LocalTargets {
 struct CrossEntropySum : Function<CrossEntropySum> {
   static Variable forward(AutogradContext* context, const Variable& logits, const Variable& labels,
                           std::int64_t group) {
-    Communicator& tp = groupOf(group);
+    Communicator& tp = groupFor(group);
     const std::int64_t count = logits.size(1);
     const LocalTargets targets(labels, tp.rank().value() * count, count);
     // Each rank writes its log-sum-exp into its own row. A log-sum-exp over the rows then needs no

@@ -12,7 +12,7 @@ namespace {
 
 thread_local ProgressSlot* current = nullptr;
 
-std::size_t sizeOf(int ranks) {
+std::size_t byteSize(int ranks) {
   return static_cast<std::size_t>(ranks) * sizeof(ProgressSlot);
 }
 
@@ -38,13 +38,13 @@ std::string ProgressSlot::describe() const {
 }
 
 ProgressBoard::ProgressBoard(int ranks)
-    : memory_(sizeOf(ranks)), slots_(static_cast<ProgressSlot*>(memory_.data())) {
+    : memory_(byteSize(ranks)), slots_(static_cast<ProgressSlot*>(memory_.data())) {
   // The memory is zeroed, so every atomic is 0.
   for (int rank = 0; rank < ranks; ++rank) slots_[rank].operation = -1;
 }
 
 ProgressReport::ProgressReport(traces::WorldRank rank)
-    : memory_(SharedMemory::inherited(ProgressBoard::kVariable, sizeOf(rank.value() + 1))) {
+    : memory_(SharedMemory::inherited(ProgressBoard::kVariable, byteSize(rank.value() + 1))) {
   if (!memory_) return;
   slot_ = static_cast<ProgressSlot*>(memory_->data()) + rank.value();
   begin();

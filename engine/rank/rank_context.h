@@ -34,9 +34,10 @@ struct RankContext {
   /// per run.
   bool isFirstOfWorld() const { return worldRank() == WorldRank::of(0); }
   /// Returns the world rank of a rank of the cp group, as recordings name ranks; none for none.
-  WorldRank worldOf(GroupRank cp_rank) const {
+  WorldRank worldRankFor(GroupRank cp_rank) const {
     const MeshPlace here = groups.place();
-    return cp_rank.isNone() ? WorldRank::none() : groups.mesh().rankOf({here.dp, here.tp, cp_rank});
+    return cp_rank.isNone() ? WorldRank::none()
+                            : groups.mesh().rankFor({here.dp, here.tp, cp_rank});
   }
   /// Returns the place that a seam sees when this rank reaches it at `at`.
   SeamPlace seamPlace(const traces::Place& at, GroupRank source_rank = GroupRank::none()) const {

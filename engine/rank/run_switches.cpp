@@ -130,7 +130,7 @@ std::int32_t RunSwitches::lift(const std::string& mistake) {
   return change();
 }
 
-Seams RunSwitches::seamsOf(std::int32_t train_step) {
+Seams RunSwitches::seamsFor(std::int32_t train_step) {
   const traces::MutexLock lock(mutex_);
   begun_ = std::max(begun_, train_step);
   const Seams* seams = &correct_;

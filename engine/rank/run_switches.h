@@ -40,7 +40,7 @@ class RunSwitches {
   std::int32_t inject(const std::string& mistake);
   std::int32_t lift(const std::string& mistake);
   /// Returns the seams of a training step. Each rank calls this when it begins the step.
-  Seams seamsOf(std::int32_t train_step);
+  Seams seamsFor(std::int32_t train_step);
   /// Reports whether the seams change in this step. A rank must then rebuild what it made by seams.
   bool changesAt(std::int32_t train_step) const;
   /// Returns the mistakes whose effect is not known beforehand. The bool says whether this process

@@ -23,7 +23,7 @@ constexpr TypeRow kTypes[] = {
     {at::kLong, traces::DType::kInt64, "I64"},
 };
 
-const TypeRow& rowOf(const at::Tensor& tensor) {
+const TypeRow& rowFor(const at::Tensor& tensor) {
   for (const TypeRow& row : kTypes)
     if (row.torch == tensor.scalar_type()) return row;
   throw usageError(std::string("tensors of type ") + c10::toString(tensor.scalar_type()) +
@@ -32,11 +32,11 @@ const TypeRow& rowOf(const at::Tensor& tensor) {
 
 }  // namespace
 
-traces::DType dtypeOf(const at::Tensor& tensor) {
-  return rowOf(tensor).trace;
+traces::DType dtypeFrom(const at::Tensor& tensor) {
+  return rowFor(tensor).trace;
 }
 
-traces::Bytes bytesOf(const at::Tensor& tensor) {
+traces::Bytes bytesFrom(const at::Tensor& tensor) {
   const at::Tensor contiguous = tensor.detach().cpu().contiguous();
   const auto* data = static_cast<const std::uint8_t*>(contiguous.const_data_ptr());
   return traces::Bytes(data, data + contiguous.nbytes());
@@ -60,7 +60,7 @@ void saveTensors(const std::string& path, const std::map<std::string, at::Tensor
   for (const auto& [name, tensor] : tensors) {
     keep_alive.push_back(tensor.detach().cpu().contiguous());
     const at::Tensor& t = keep_alive.back();
-    views[name] = {rowOf(t).file, t.sizes().vec(),
+    views[name] = {rowFor(t).file, t.sizes().vec(),
                    static_cast<const std::uint8_t*>(t.const_data_ptr()),
                    static_cast<std::size_t>(t.nbytes())};
   }

@@ -12,10 +12,10 @@
 namespace ringscope::engine {
 
 /// Returns the trace's name for a tensor's element type. Throws usageError for unsupported types.
-traces::DType dtypeOf(const at::Tensor& tensor);
+traces::DType dtypeFrom(const at::Tensor& tensor);
 
 /// Returns a contiguous copy of the elements.
-traces::Bytes bytesOf(const at::Tensor& tensor);
+traces::Bytes bytesFrom(const at::Tensor& tensor);
 
 /// Returns a copy of a tensor of a safetensors file. Throws inputError for unsupported element
 /// types.

@@ -28,7 +28,7 @@ using nlohmann::json;
 constexpr int kFormat = 3;
 constexpr const char* kManifest = "manifest.json";
 
-std::string nameOf(const CheckpointInfo& info) {
+std::string nameFor(const CheckpointInfo& info) {
   char step[32];
   std::snprintf(step, sizeof step, "step-%08lld", static_cast<long long>(info.next_step));
   return std::string(step) + "-dp" + std::to_string(info.mesh.dp) + "-tp" +
@@ -113,10 +113,10 @@ at::Tensor Checkpoint::whole(const std::string& name) const {
 }
 
 std::string CheckpointStore::finalPath(const CheckpointInfo& info) const {
-  return folder_ + "/" + nameOf(info);
+  return folder_ + "/" + nameFor(info);
 }
 std::string CheckpointStore::temporaryPath(const CheckpointInfo& info) const {
-  return folder_ + "/.saving-" + nameOf(info);
+  return folder_ + "/.saving-" + nameFor(info);
 }
 
 void CheckpointStore::operation() const {

@@ -67,21 +67,21 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
 
 RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   train_step_ = train_step;
-  if (context_.switches) context_.seams = context_.switches->seamsOf(train_step);
+  if (context_.switches) context_.seams = context_.switches->seamsFor(train_step);
   const Seams& seams = context_.seams;
   Observer& observer = context_.observer;
   const Place begin{train_step};
   const SeamPlace at = context_.seamPlace(begin);
   context_.place = begin;
   const Batch own = seams.data.batch(at, setup_.batches);
-  layout_ = layoutOf(setup_.layout, own, 0);
+  layout_ = layoutFor(setup_.layout, own, 0);
   attention_.begin(train_step, own, context_.switches && context_.switches->changesAt(train_step));
   recordIntent(train_step);
   observer.tensor({TensorKind::kOther, traces::kWholeBatch}, begin, own.input_ids);
   Batch local;
   {
     const StageScope scope(observer, EventKind::kShard, begin);
-    local = localPartOf(own, at).on(context_.device);
+    local = takeLocalPart(own, at).on(context_.device);
   }
   observer.tensor({TensorKind::kPositionIds}, begin, local.position_ids);
   weights_.zeroGradients();
@@ -105,9 +105,9 @@ RankTrainer::Result RankTrainer::computeGradients(std::int32_t train_step) {
   return result;
 }
 
-Batch RankTrainer::localPartOf(const Batch& batch, const SeamPlace& at) {
+Batch RankTrainer::takeLocalPart(const Batch& batch, const SeamPlace& at) {
   const BufferSeams& seams = context_.seams.buffers;
-  std::vector<BufferCut> cuts = cutsOf(traces::chosenBuffers(setup_.run), layout_);
+  std::vector<BufferCut> cuts = bufferCuts(traces::chosenBuffers(setup_.run), layout_);
   seams.cuts(at, cuts);
   Batch local = shardBatch(
       batch, cuts,
@@ -165,7 +165,7 @@ NamedTensors RankTrainer::state() const {
   return state;
 }
 
-std::string RankTrainer::parameterOf(const std::string& key) {
+std::string RankTrainer::parameterFor(const std::string& key) {
   for (const char* part : {"weight.", "first.", "second.", "master."})
     if (key.starts_with(part)) return key.substr(std::strlen(part));
   return key;
@@ -174,13 +174,13 @@ std::string RankTrainer::parameterOf(const std::string& key) {
 NamedTensors RankTrainer::stateToSave() const {
   NamedTensors state = this->state();
   std::erase_if(
-      state, [&](const auto& entry) { return !slices_.isFirstHolder(parameterOf(entry.first)); });
+      state, [&](const auto& entry) { return !slices_.isFirstHolder(parameterFor(entry.first)); });
   return state;
 }
 
 void RankTrainer::restore(const Checkpoint& checkpoint) {
   for (auto& [key, own] : state()) {
-    const at::Tensor value = slices_.of(parameterOf(key), checkpoint.whole(key));
+    const at::Tensor value = slices_.of(parameterFor(key), checkpoint.whole(key));
     if (value.sizes() != own.sizes() || value.scalar_type() != own.scalar_type())
       throw inputError("the checkpoint's '" + key + "' does not fit this model");
     at::Tensor(own).copy_(value);
@@ -233,7 +233,7 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   traces::IntentRecord meant;
   meant.mask = setup_.run.mask;
   meant.window = mask.window;
-  if (meant.mask == traces::MaskKind::kDocuments) meant.documents = own.maskOf(mask, 0).documents;
+  if (meant.mask == traces::MaskKind::kDocuments) meant.documents = own.maskFor(mask, 0).documents;
   meant.balance = *setup_.run.balance;
   meant.positions = countsWholeSequence(own) ? traces::PositionRule::kWholeSequence
                                              : traces::PositionRule::kEachDocument;
@@ -265,7 +265,7 @@ RankTrainer::Clipped RankTrainer::update(std::int32_t train_step) {
     clipped.norm = seams.norm(at, context_.groups, gradients_, [this](const std::string& name) {
       return slices_.isFirstHolder(name);
     });
-    clipped.coefficient = coefficientOf(gradients_, [&](Gradients& gradients) {
+    clipped.coefficient = computeClipCoefficient(gradients_, [&](Gradients& gradients) {
       seams.clip(at, gradients, clipped.norm, setup_.run.max_norm);
     });
   }

@@ -56,7 +56,7 @@ class RankTrainer {
   /// Returns this rank's weights and optimizer state by distinct names. The tensors are not copied.
   NamedTensors state() const;
   /// Returns the parameter that a name of state(), or a parameter's own name, belongs to.
-  static std::string parameterOf(const std::string& key);
+  static std::string parameterFor(const std::string& key);
   std::int64_t updates() const { return optimizer_.steps(); }
   const AdamW::Options& optimizerOptions() const { return optimizer_.options(); }
   /// Returns the part of state() that this rank writes into a checkpoint for its tp place.
@@ -66,7 +66,7 @@ class RankTrainer {
 
  private:
   /// Returns this rank's part of the sequences of its cp group.
-  Batch localPartOf(const Batch& batch, const SeamPlace& at);
+  Batch takeLocalPart(const Batch& batch, const SeamPlace& at);
   /// Computes the rows of the rotary table for this rank's tokens, if freqs_cis is one of the
   /// buffers.
   void cutRotaryTable(const std::vector<BufferCut>& cuts, const SeamPlace& at);

@@ -104,7 +104,7 @@ NamedTensors SharedProgress::fullOnFirst(RankContext& context, const NamedTensor
   if (gathered.empty()) return full;
   auto of_ranks = gathered.begin();
   for (const auto& [key, slice] : slices)
-    full[key] = LlamaSlices::joined(RankTrainer::parameterOf(key), *of_ranks++, setup_.model);
+    full[key] = LlamaSlices::joined(RankTrainer::parameterFor(key), *of_ranks++, setup_.model);
   return full;
 }
 
@@ -130,7 +130,7 @@ at::Tensor SharedProgress::fullLogits(const Mesh& mesh,
     for (const GroupRank tp : everyRank(mesh.tp)) {
       std::vector<at::Tensor> shards;
       for (const GroupRank cp : everyRank(mesh.cp))
-        shards.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+        shards.push_back(of_ranks[mesh.rankFor({dp, tp, cp}).index()]);
       const bool whole = shards.front().size(1) == batch.input_ids.size(1);
       vocabulary.push_back(whole ? shards.front() : layout.unshard(shards, 1));
     }

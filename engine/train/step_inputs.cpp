@@ -25,8 +25,8 @@ RankInputs inputsOf(const SeamPlace& at, const Seams& seams, const traces::RunSp
   const Batch own = seams.data.batch(at, batches);
   const std::int64_t length = batches.sequenceLength();
   const ShardLayout layout =
-      layoutOf(seams.buffers.layout(length, run.cp, *run.balance, {{0, length}}), own, 0);
-  std::vector<BufferCut> cuts = cutsOf(traces::chosenBuffers(run), layout);
+      layoutFor(seams.buffers.layout(length, run.cp, *run.balance, {{0, length}}), own, 0);
+  std::vector<BufferCut> cuts = bufferCuts(traces::chosenBuffers(run), layout);
   seams.buffers.cuts(at, cuts);
   Batch local = cutBatch(own, cuts, [&](const BufferCut& cut, const at::Tensor& whole) {
     return seams.buffers.cut(at, cut, whole);
@@ -41,7 +41,7 @@ RankInputs inputsOf(const SeamPlace& at, const Seams& seams, const traces::RunSp
   seams.model.rotary(at, of_cos, of_sin);
   return {{local.input_ids, local.labels, local.position_ids, of_cos, of_sin},
           layout,
-          own.maskOf(Mask::of(run), 0)};
+          own.maskFor(Mask::of(run), 0)};
 }
 
 }  // namespace

@@ -71,11 +71,11 @@ Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend, traces::Gr
       sent_(static_cast<std::size_t>(backend_->getSize()), 0),
       received_(sent_) {}
 
-traces::WorldRank Communicator::worldRankOf(GroupRank rank) const {
+traces::WorldRank Communicator::toWorldRank(GroupRank rank) const {
   return members_.empty() ? traces::WorldRank::of(rank.value()) : members_[rank.index()];
 }
 
-std::uint64_t Communicator::flowOf(GroupRank from, GroupRank to) {
+std::uint64_t Communicator::flowBetween(GroupRank from, GroupRank to) {
   const GroupRank other = from == rank() ? to : from;
   if (other.isNone() || other.value() >= size())
     throw runFailed("there is no rank " + toString(other) + " in a group of " +
@@ -115,10 +115,10 @@ Exchange::Posted Communicator::post(const std::vector<Outgoing>& sends,
   };
   if (grouped) backend_->startCoalescing();
   auto report = [&](bool is_send, GroupRank peer, const at::Tensor& tensor) {
-    const std::uint64_t flow = is_send ? flowOf(rank(), peer) : flowOf(peer, rank());
+    const std::uint64_t flow = is_send ? flowBetween(rank(), peer) : flowBetween(peer, rank());
     group.reports.push_back(
         {is_send, peer, static_cast<std::int64_t>(tensor.nbytes()), flow, traces::steadyNow()});
-    group.reports.back().peer_in_world = worldRankOf(peer);
+    group.reports.back().peer_in_world = toWorldRank(peer);
   };
   for (const Incoming& incoming : receives) {
     std::vector<at::Tensor> tensors{incoming.tensor};

@@ -114,10 +114,10 @@ class Communicator {
   void barrier();
 
  private:
-  std::uint64_t flowOf(GroupRank from, GroupRank to);
+  std::uint64_t flowBetween(GroupRank from, GroupRank to);
   Exchange::Posted post(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
                         bool at_once);
-  traces::WorldRank worldRankOf(GroupRank rank) const;
+  traces::WorldRank toWorldRank(GroupRank rank) const;
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   traces::GroupId group_;

@@ -29,7 +29,7 @@ void complete(const at::Tensor& tensor) {
   if (tensor.is_cuda()) gpu::synchronize();
 }
 
-std::size_t bytesOf(const at::Tensor& tensor) {
+std::size_t bytesFrom(const at::Tensor& tensor) {
   return static_cast<std::size_t>(tensor.nbytes());
 }
 
@@ -44,7 +44,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::send(std::vector<at::Tensor>& tenso
   at::Tensor& tensor = only(tensors);
   complete(tensor);
   auto parcel = world_->mailbox.send(
-      rank(), GroupRank::of(to), tag, tensor.data_ptr(), bytesOf(tensor),
+      rank(), GroupRank::of(to), tag, tensor.data_ptr(), bytesFrom(tensor),
       tensor.is_cuda() ? gpu::copyBytes : copyOnHost, std::make_shared<at::Tensor>(tensor));
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
 }
@@ -54,7 +54,7 @@ c10::intrusive_ptr<c10d::Work> LocalBackend::recv(std::vector<at::Tensor>& tenso
   at::Tensor& tensor = only(tensors);
   complete(tensor);  // other work may still read the buffer
   auto parcel = world_->mailbox.receive(rank(), GroupRank::of(from), tag, tensor.data_ptr(),
-                                        bytesOf(tensor), std::make_shared<at::Tensor>(tensor));
+                                        bytesFrom(tensor), std::make_shared<at::Tensor>(tensor));
   return c10::make_intrusive<LocalWork>(world_, std::move(parcel), rank(), timeout_);
 }
 

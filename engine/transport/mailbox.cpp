@@ -60,7 +60,7 @@ std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   parcel->other = opposite.front();
   parcel->other->other = parcel;
   opposite.pop_front();
-  changeOf(parcel->is_send ? parcel->to : parcel->from).notifyAll();
+  conditionFor(parcel->is_send ? parcel->to : parcel->from).notifyAll();
   return parcel;
 }
 
@@ -95,8 +95,8 @@ void Mailbox::deliver(Parcel& parcel) {
     side->other.reset();
     side->keeps.reset();
   }
-  changeOf(parcel.from).notifyAll();
-  changeOf(parcel.to).notifyAll();
+  conditionFor(parcel.from).notifyAll();
+  conditionFor(parcel.to).notifyAll();
 }
 
 bool Mailbox::done(Parcel& parcel) {
@@ -107,7 +107,7 @@ bool Mailbox::done(Parcel& parcel) {
 
 void Mailbox::wait(Parcel& parcel, GroupRank waiting_rank, std::chrono::milliseconds timeout) {
   checkRank(waiting_rank);
-  traces::Condition& changed = changeOf(waiting_rank);
+  traces::Condition& changed = conditionFor(waiting_rank);
   traces::MutexLock lock(mutex_);
   changed.waitFor(lock, timeout, [&]() RINGSCOPE_REQUIRES(mutex_) {
     return parcel.done || parcel.other || !aborted_.empty();
@@ -137,7 +137,7 @@ void Mailbox::barrier(GroupRank rank, std::chrono::milliseconds timeout) {
   };
   auto all_here = [&]() RINGSCOPE_REQUIRES(mutex_) { return late() == arrivals_.end(); };
   if (all_here()) return wakeAll();
-  changeOf(rank).waitFor(
+  conditionFor(rank).waitFor(
       lock, timeout, [&]() RINGSCOPE_REQUIRES(mutex_) { return all_here() || !aborted_.empty(); });
   if (all_here()) return;
   if (aborted_.empty()) {

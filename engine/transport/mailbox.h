@@ -84,7 +84,7 @@ class Mailbox {
   static std::string copied(const Parcel& send, const Parcel& receive);
   void deliver(Parcel& parcel) RINGSCOPE_REQUIRES(mutex_);
   void checkRank(GroupRank rank) const;
-  traces::Condition& changeOf(GroupRank rank) { return changes_[rank.index()]; }
+  traces::Condition& conditionFor(GroupRank rank) { return changes_[rank.index()]; }
   void wakeAll();
 
   const int size_;

@@ -9,13 +9,13 @@
 namespace ringscope::engine {
 namespace {
 
-std::string textOf(const char* name, const std::string& otherwise) {
+std::string asText(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value ? value : otherwise;
 }
 
 int numberOf(const char* name, int otherwise) {
-  const std::string text = textOf(name, "");
+  const std::string text = asText(name, "");
   if (text.empty()) {
     if (otherwise >= 0) return otherwise;
     throw usageError(std::string(name) +
@@ -37,15 +37,15 @@ RankEnvironment RankEnvironment::read(const Mesh& mesh) {
   here.rank = WorldRank::of(numberOf("RANK", kRequired));
   here.world_size = numberOf("WORLD_SIZE", kRequired);
   here.local_rank = GroupRank::of(numberOf("LOCAL_RANK", 0));
-  here.master_addr = textOf("MASTER_ADDR", here.master_addr);
+  here.master_addr = asText("MASTER_ADDR", here.master_addr);
   here.master_port = numberOf("MASTER_PORT", here.master_port);
   if (here.master_port < 1 || here.master_port > 65'535)
     throw usageError("MASTER_PORT=" + std::to_string(here.master_port) +
                      " is not a port; ports go from 1 to 65535");
-  here.interface_addr = textOf("RINGSCOPE_INTERFACE", "");
-  if (!textOf(kStoreSocketVariable, "").empty())
+  here.interface_addr = asText("RINGSCOPE_INTERFACE", "");
+  if (!asText(kStoreSocketVariable, "").empty())
     here.store_socket = numberOf(kStoreSocketVariable, kRequired);
-  here.store_token = textOf(kStoreTokenVariable, "");
+  here.store_token = asText(kStoreTokenVariable, "");
   if (here.world_size != mesh.worldSize())
     throw usageError("WORLD_SIZE=" + std::to_string(here.world_size) + " but " + mesh.arithmetic() +
                      "; they must be equal");

@@ -26,9 +26,9 @@ namespace {
 class LocalTransport : public Transport {
  public:
   explicit LocalTransport(std::chrono::milliseconds timeout) : timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
-                                              int size) override {
-    return c10::make_intrusive<LocalBackend>(rank, size, worldOf(group, size), timeout_);
+  c10::intrusive_ptr<c10d::Backend> makeBackend(const std::string& group, GroupRank rank,
+                                                int size) override {
+    return c10::make_intrusive<LocalBackend>(rank, size, findWorld(group, size), timeout_);
   }
   void abort(const std::string& reason) override {
     const traces::MutexLock lock(mutex_);
@@ -37,7 +37,7 @@ class LocalTransport : public Transport {
   }
 
  private:
-  std::shared_ptr<LocalWorld> worldOf(const std::string& group, int size) {
+  std::shared_ptr<LocalWorld> findWorld(const std::string& group, int size) {
     const traces::MutexLock lock(mutex_);
     auto& world = worlds_[group];
     if (!world) world = std::make_shared<LocalWorld>(size);
@@ -56,8 +56,8 @@ class NcclTransport : public Transport {
  public:
   NcclTransport(c10::intrusive_ptr<c10d::Store> store, std::chrono::milliseconds timeout)
       : store_(std::move(store)), timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
-                                              int size) override {
+  c10::intrusive_ptr<c10d::Backend> makeBackend(const std::string& group, GroupRank rank,
+                                                int size) override {
     return makeNcclBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
                            timeout_);
   }
@@ -74,8 +74,8 @@ class GlooTransport : public Transport {
   GlooTransport(c10::intrusive_ptr<c10d::Store> store, std::string interface_addr,
                 std::chrono::milliseconds timeout)
       : store_(std::move(store)), interface_(std::move(interface_addr)), timeout_(timeout) {}
-  c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
-                                              int size) override {
+  c10::intrusive_ptr<c10d::Backend> makeBackend(const std::string& group, GroupRank rank,
+                                                int size) override {
     try {
       return makeGlooBackend(c10::make_intrusive<c10d::PrefixStore>(group, store_), rank, size,
                              interface_, timeout_);

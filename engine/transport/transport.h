@@ -18,8 +18,8 @@ class Transport {
   /// Returns the backend of one member of a group of ranks. Each member calls it once, on its own
   /// thread. `group` is a name that only this group has. Throws runFailed if the members do not
   /// find each other.
-  virtual c10::intrusive_ptr<c10d::Backend> backendOf(const std::string& group, GroupRank rank,
-                                                      int size) = 0;
+  virtual c10::intrusive_ptr<c10d::Backend> makeBackend(const std::string& group, GroupRank rank,
+                                                        int size) = 0;
   /// Ends the waits of other ranks of this process, as far as the transport can.
   virtual void abort(const std::string& reason) { (void)reason; }
 };

@@ -60,7 +60,7 @@ void keepRatios(traces::DiffRecord& diff, const at::Tensor& ratios, const BatchL
   diff.rows = coded(ratios);
   if (!layout) return;
   for (const GroupRank rank : everyRank(layout->cpSize()))
-    diff.ratio_by_rank.push_back(layout->shardOf(ratios, seq_dim, rank).max().item<double>());
+    diff.ratio_by_rank.push_back(layout->shardFor(ratios, seq_dim, rank).max().item<double>());
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::vector<at::Tensor> joinedByCp(const Mesh& mesh, const std::vector<at::Tenso
     for (const GroupRank dp : everyRank(mesh.dp)) {
       std::vector<at::Tensor> slices;
       for (const GroupRank tp : everyRank(mesh.tp))
-        slices.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+        slices.push_back(of_ranks[mesh.rankFor({dp, tp, cp}).index()]);
       rows.push_back(joinedHeads(slices, heads, replicas));
     }
     by_cp.push_back(joined(rows, 0));
@@ -71,7 +71,7 @@ at::Tensor joinedGradient(const Mesh& mesh, GroupRank dp, GroupRank cp, const st
                           const std::vector<at::Tensor>& of_ranks, const LlamaConfig& model) {
   std::vector<at::Tensor> slices;
   for (const GroupRank tp : everyRank(mesh.tp))
-    slices.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+    slices.push_back(of_ranks[mesh.rankFor({dp, tp, cp}).index()]);
   return LlamaSlices::joined(name, slices, model);
 }
 
@@ -83,7 +83,7 @@ at::Tensor joinedShard(const Mesh& mesh, GroupRank cp, const std::vector<at::Ten
   for (const GroupRank dp : everyRank(mesh.dp)) {
     std::vector<at::Tensor> parts;
     for (const GroupRank tp : everyRank(cut ? mesh.tp : 1))
-      parts.push_back(of_ranks[mesh.rankOf({dp, tp, cp}).index()]);
+      parts.push_back(of_ranks[mesh.rankFor({dp, tp, cp}).index()]);
     rows.push_back(joined(parts, -1));
   }
   return joined(rows, 0);

@@ -23,7 +23,7 @@ void countParts(const std::vector<Piece>& pieces, Counts& rows, Counts& keys) {
   }
 }
 
-at::Tensor tokensOf(const ShardLayout& layout, GroupRank rank) {
+at::Tensor tokensIn(const ShardLayout& layout, GroupRank rank) {
   std::vector<std::int64_t> tokens;
   for (const TokenIndex token : layout.globalFromLocal(rank)) tokens.push_back(token.value());
   return at::tensor(tokens, at::kLong);
@@ -48,7 +48,7 @@ MergedBlocks MergedBlocks::of(const ShardLayout& layout, const Mask& mask) {
   std::vector<at::Tensor> tokens;
   std::vector<Counts> key_counts;
   for (const GroupRank rank : everyRank(layout.cpSize())) {
-    tokens.push_back(tokensOf(layout, rank));
+    tokens.push_back(tokensIn(layout, rank));
     key_counts.emplace_back(static_cast<std::size_t>(tokens.back().numel()), 0.0F);
     blocks.of_keys.select(1, rank.value()).index_fill_(0, tokens.back(), 1);
   }

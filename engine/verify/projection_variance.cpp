@@ -32,7 +32,7 @@ std::optional<RowVariance> projectionVariance(const std::string& parameter,
                                               const std::vector<AttentionVariance>& variances) {
   for (Layer layer = Layer::of(0); layer.index() < variances.size(); layer = layer.next())
     for (const Projection& projection : kProjections) {
-      const std::string attention = LlamaWeights::nameOf(layer, "self_attn."),
+      const std::string attention = LlamaWeights::nameFor(layer, "self_attn."),
                         own = attention + projection.name;
       const bool weight = parameter == own + ".weight";
       if (!weight && parameter != own + ".bias") continue;

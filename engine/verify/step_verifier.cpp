@@ -45,7 +45,7 @@ constexpr TensorRow kAttentionTensors[] = {
     {"dq", &LayerAttention::dq, Direction::kBackward, &AttentionVariance::dq},
 };
 
-Place placeOf(std::int32_t train_step, Layer layer, Direction direction) {
+Place placeFor(std::int32_t train_step, Layer layer, Direction direction) {
   return {train_step, layer, direction, {}};
 }
 
@@ -55,12 +55,12 @@ std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Ma
   std::vector<std::unique_ptr<AttentionOp>> rows;
   const auto masks = std::max<std::size_t>(1, batch.cu_seqlens.size());
   for (std::size_t i = 0; i < masks; ++i)
-    rows.push_back(make(batch.maskOf(mask, static_cast<std::int64_t>(i))));
+    rows.push_back(make(batch.maskFor(mask, static_cast<std::int64_t>(i))));
   return std::make_unique<RowAttention>(std::move(rows));
 }
 
 /// A layer's sinks, [Hq], the same on all ranks; undefined: none.
-at::Tensor sinksOf(const std::vector<RankStep>& ranks, Layer layer) {
+at::Tensor sinksFor(const std::vector<RankStep>& ranks, Layer layer) {
   const at::Tensor& of_dp_ranks = ranks.front().layers[layer.index()].sinks;
   return of_dp_ranks.defined() ? of_dp_ranks[0] : of_dp_ranks;
 }
@@ -96,7 +96,7 @@ std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) 
 }
 
 ShardLayout StepVerifier::ring(const Batch& batch, std::int64_t sequence) const {
-  return layoutOf(layout_, batch, sequence).joined(ulysses_);
+  return layoutFor(layout_, batch, sequence).joined(ulysses_);
 }
 
 /// Errors of attention go through the whole step, and how large they then are is measured on one
@@ -136,23 +136,23 @@ DiffRecord StepVerifier::sinkDiff(const Place& place, const std::vector<RankStep
     const at::Tensor part = rank.layers[place.layer.index()].dsinks.sum(0);
     sum = sum.defined() ? sum + part : part;
   }
-  measureSinkGradient(diff, sum, sinksOf(ranks, place.layer), used);
+  measureSinkGradient(diff, sum, sinksFor(ranks, place.layer), used);
   return diff;
 }
 
 MergedBlocks StepVerifier::blocks(const Batch& batch, std::int64_t sequence) const {
-  return MergedBlocks::of(ring(batch, sequence), batch.maskOf(mask_, sequence));
+  return MergedBlocks::of(ring(batch, sequence), batch.maskFor(mask_, sequence));
 }
 
 AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batch& batch,
                                          const std::vector<MergedBlocks>& blocks) const {
   if (blocks.size() < 2)
-    return attentionVariance(exact, batch.maskOf(mask_, 0), blocks.front(),
+    return attentionVariance(exact, batch.maskFor(mask_, 0), blocks.front(),
                              config_.attentionScale(), type_);
   std::vector<AttentionVariance> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto sequence = static_cast<std::int64_t>(i);
-    all.push_back(attentionVariance(sequenceOf(exact, sequence), batch.maskOf(mask_, sequence),
+    all.push_back(attentionVariance(sequenceOf(exact, sequence), batch.maskFor(mask_, sequence),
                                     blocks[i], config_.attentionScale(), type_));
   }
   AttentionVariance whole;
@@ -174,7 +174,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
        layer = layer.next()) {
     const LayerAttention actual = joined(ranks, layer, layout);
     LayerAttention in = asUsed(actual, fp8_);
-    const at::Tensor sinks = sinksOf(ranks, layer);
+    const at::Tensor sinks = sinksFor(ranks, layer);
     in.sinks = sinks;
     exact_attention->setSinks(sinks);
     device_attention->setSinks(sinks);
@@ -186,7 +186,7 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
     for (const TensorRow& row : kAttentionTensors) {
       if (!row.variance || !isComparable(exact.*row.field)) continue;
       DiffRecord diff;
-      diff.place = placeOf(train_step, layer, row.direction);
+      diff.place = placeFor(train_step, layer, row.direction);
       diff.tensor = row.name;
       measureError(diff, {actual.*row.field, exact.*row.field, one_device.*row.field},
                    &(expected.*row.variance), &layout);
@@ -199,14 +199,14 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
     }
     if (sinks.defined() && isComparable(exact.dq))
       found.diffs.push_back(
-          sinkDiff(placeOf(train_step, layer, Direction::kBackward), ranks, actual));
+          sinkDiff(placeFor(train_step, layer, Direction::kBackward), ranks, actual));
     found.variances.push_back(expected);
   }
   return found;
 }
 
-std::vector<LayerAttention> StepVerifier::attentionOf(const std::vector<RankStep>& ranks,
-                                                      const Batch& batch) const {
+std::vector<LayerAttention> StepVerifier::gatherAttention(const std::vector<RankStep>& ranks,
+                                                          const Batch& batch) const {
   const BatchLayout layout(layout_, batch);
   std::vector<LayerAttention> layers;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
@@ -260,7 +260,7 @@ std::vector<DiffRecord> StepVerifier::endToEnd(
     for (const TensorRow& row : kAttentionTensors) {
       DiffRecord diff;
       diff.isolated = false;
-      diff.place = placeOf(train_step, layer, row.direction);
+      diff.place = placeFor(train_step, layer, row.direction);
       diff.tensor = row.name;
       measureError(diff,
                    {actual.*row.field, exact.layers[layer.index()].*row.field,

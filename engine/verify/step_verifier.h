@@ -72,8 +72,8 @@ class StepVerifier {
   Unsharded unsharded(const LlamaWeights& weights, const Batch& batch,
                       const std::vector<LayerAttention>& of_run) const;
   /// Attention of each layer, the ranks' shards joined in global order.
-  std::vector<LayerAttention> attentionOf(const std::vector<RankStep>& ranks,
-                                          const Batch& batch) const;
+  std::vector<LayerAttention> gatherAttention(const std::vector<RankStep>& ranks,
+                                              const Batch& batch) const;
 
   /// `loss` and `norm` are those that the run logged; `variances` are those of isolated().
   std::vector<traces::DiffRecord> endToEnd(std::int32_t train_step,

@@ -61,8 +61,8 @@ void VerificationQueue::compare(const Step& step) {
           observer.tensor(traces::TensorName::of(name), place, map);
         });
   });
-  const auto unsharded =
-      verifier_.unsharded(step.weights, step.batch, verifier_.attentionOf(step.ranks, step.batch));
+  const auto unsharded = verifier_.unsharded(step.weights, step.batch,
+                                             verifier_.gatherAttention(step.ranks, step.batch));
   auto [diffs, variances] = isolated.get();
   for (const auto& more : {compareUpdate(step.train_step, step.update),
                            verifier_.endToEnd(step.train_step, step.ranks, step.loss,

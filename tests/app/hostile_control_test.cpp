@@ -32,7 +32,7 @@ std::vector<std::string> controlledRun(const std::string& trace, const char* lau
 void expectEnding(Child& child, const std::string& trace, HowEnded how) {
   EXPECT_EQ(child.waitAtMost(kPatience), 0);
   const auto recorded = traces::openTrace(trace);
-  EXPECT_EQ(traces::endingOf(*recorded).how, how) << describe(traces::endingOf(*recorded));
+  EXPECT_EQ(traces::findEnding(*recorded).how, how) << describe(traces::findEnding(*recorded));
   EXPECT_TRUE(recorded->problems().empty()) << recorded->problems().front();
 }
 

@@ -16,7 +16,7 @@ using test::expectOneSentence;
 using test::ringscope;
 using test::slurp;
 
-std::map<std::string, std::string> contentOf(const test::TempDir& dir) {
+std::map<std::string, std::string> readContent(const test::TempDir& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(dir.file("")))
     files[entry.path().filename()] = slurp(entry.path());
@@ -40,7 +40,7 @@ class OutputsTest : public ::testing::Test {
 };
 
 TEST_F(OutputsTest, AnInputUnderAnyNameIsRefusedAsAnOutputBeforeAnythingRuns) {
-  const auto before = contentOf(dir_);
+  const auto before = readContent(dir_);
   for (const char* option : {"--log ", "--trace ", "--export-state "})
     for (const char* name : {"text.txt", "./text.txt", "link.txt", "twin.txt"})
       expectOneSentence(ringscope(train(option + dir_.file(name))), "is the same file as --text");
@@ -52,17 +52,17 @@ TEST_F(OutputsTest, AnInputUnderAnyNameIsRefusedAsAnOutputBeforeAnythingRuns) {
   expectOneSentence(ringscope("attend " + tensors + " -o " + tensors), "is the same file as INPUT");
   EXPECT_EQ(slurp(tensors), input);
   fs::remove(tensors);
-  EXPECT_EQ(contentOf(dir_), before);
+  EXPECT_EQ(readContent(dir_), before);
 }
 
 TEST_F(OutputsTest, ARunThatNeverBeganReplacesNothing) {
   ASSERT_EQ(
       ringscope(train("--trace " + dir_.file("t.rscope") + " --log " + dir_.file("log"))).code, 0);
-  const auto before = contentOf(dir_);
+  const auto before = readContent(dir_);
   const auto failed = ringscope(
       train("--seq-len 1000000 --trace " + dir_.file("t.rscope") + " --log " + dir_.file("log")));
   EXPECT_EQ(failed.code, 2) << failed.err;
-  EXPECT_EQ(contentOf(dir_), before);
+  EXPECT_EQ(readContent(dir_), before);
 }
 
 TEST_F(OutputsTest, ARunThatReplacesARecordingSaysSo) {
@@ -81,11 +81,11 @@ TEST_F(OutputsTest, NoReplaceKeepsAnEarlierRecording) {
   const std::string trace = dir_.file("t.rscope");
   const std::string options = "--no-replace --trace " + trace;
   ASSERT_EQ(ringscope(train(options)).code, 0) << "there was none";
-  const auto before = contentOf(dir_);
+  const auto before = readContent(dir_);
   expectOneSentence(ringscope(train(options)), "holds an earlier recording");
   expectOneSentence(ringscope("attend --random 1,2,64,16 --cp 2 " + options),
                     "holds an earlier recording");
-  EXPECT_EQ(contentOf(dir_), before);
+  EXPECT_EQ(readContent(dir_), before);
 }
 
 TEST_F(OutputsTest, ATraceThatIsBeingRecordedIsNotTakenAwayByAnotherRun) {
@@ -149,7 +149,7 @@ TEST_F(OutputsTest, ATraceSaysHowItsRunEnded) {
   const std::string trace = dir_.file("t.rscope");
   ASSERT_EQ(ringscope(train("--trace " + trace)).code, 0);
   const auto whole = traces::openTrace(trace);
-  EXPECT_TRUE(traces::endingOf(*whole).whole());
+  EXPECT_TRUE(traces::findEnding(*whole).whole());
   EXPECT_TRUE(whole->problems().empty()) << whole->problems().front();
 }
 

@@ -21,15 +21,16 @@ const std::string kRecorded = "predict " +
 const std::string kPlanned = "predict --cp 4 --seq-len 1024 --link nvlink4 --model " +
                              test::inSources("tests/reference/llama/model");
 
-json answerOf(const std::string& command) {
+json answerFrom(const std::string& command) {
   const auto result = ringscope(command + " --json");
   EXPECT_EQ(result.code, 0) << command << ": " << result.err;
   return json::parse(result.out);
 }
 
 TEST(PredictTest, EveryDeviceNeedsTimeToLaunchKernels) {
-  const json without = answerOf(kRecorded + " --device h100 --kernel-floor 0 --collective-floor 0");
-  const json with = answerOf(kRecorded + " --device h100");
+  const json without =
+      answerFrom(kRecorded + " --device h100 --kernel-floor 0 --collective-floor 0");
+  const json with = answerFrom(kRecorded + " --device h100");
   EXPECT_GT(with["step_ns"].get<double>(), 2 * without["step_ns"].get<double>());
   EXPECT_EQ(with["limits"]["bound_by"], "launch");
   EXPECT_EQ(with["hardware"]["device"], "H100 SXM");
@@ -44,26 +45,26 @@ TEST(PredictTest, EveryDeviceNeedsTimeToLaunchKernels) {
 }
 
 TEST(PredictTest, EfficiencyScalesADeviceAndNothingElse) {
-  const double whole = answerOf(kRecorded +
-                                " --device h100 --efficiency 1")["hardware"]["compute_scale"],
-               half = answerOf(kRecorded +
-                               " --device h100 --efficiency 0.5")["hardware"]["compute_scale"];
+  const double whole = answerFrom(kRecorded +
+                                  " --device h100 --efficiency 1")["hardware"]["compute_scale"],
+               half = answerFrom(kRecorded +
+                                 " --device h100 --efficiency 0.5")["hardware"]["compute_scale"];
   EXPECT_NEAR(whole / half, 2, 1e-6);
   expectOneSentence(ringscope(kRecorded + " --efficiency 0.5"), "name one by --device");
 }
 
 TEST(PredictTest, ARecordedStepHasOnlyItsOwnLaunches) {
-  const json as_recorded = answerOf(kRecorded);
+  const json as_recorded = answerFrom(kRecorded);
   EXPECT_EQ(as_recorded["hardware"]["kernel_floor_us"], 0);
   EXPECT_TRUE(as_recorded["hardware"]["device"].is_null());
-  const json quicker = answerOf(kRecorded + " --compute 4590");
+  const json quicker = answerFrom(kRecorded + " --compute 4590");
   EXPECT_EQ(quicker["hardware"]["kernel_floor_us"], 2.4);
   EXPECT_EQ(quicker["limits"]["bound_by"], "launch");
   expectOneSentence(ringscope(kRecorded + " --kernel-floor -1"), "a floor needs a time in µs");
 }
 
 TEST(PredictTest, EveryStrategySaysWhatDeterminesIt) {
-  const json answer = answerOf(kPlanned);
+  const json answer = answerFrom(kPlanned);
   ASSERT_GT(answer["strategies"].size(), 2u);
   for (const json& each : answer["strategies"]) {
     EXPECT_TRUE(each["limits"].contains("bound_by"));

@@ -10,7 +10,8 @@
 int main() {
   using namespace ringscope;
   const auto of = test::clockCase(8);
-  const auto program = test::manyOf(traces::plannedProgram(of.run, of.sizes, of.device), 128, 100);
+  const auto program =
+      test::repeatProgram(traces::plannedProgram(of.run, of.sizes, of.device), 128, 100);
   std::size_t ops = 0, events = 0;
   for (const auto& rank : program.ranks) {
     ops += rank.ops.size();

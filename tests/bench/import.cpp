@@ -173,7 +173,7 @@ struct Size {
   double lines = 0, values = 0;
 };
 
-Size sizeOf(const std::string& folder) {
+Size measureSize(const std::string& folder) {
   Size size;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".safetensors")
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
     record(folder, std::atoll(argv[2]), std::atoll(argv[3]));
     return 0;
   }
-  const Size size = sizeOf(folder);
+  const Size size = measureSize(folder);
   std::printf("%.0f lines, %.0f MB of values\n", size.lines, size.values / 1e6);
   measure("open", size, [&] { return openTrace(folder)->problems().size(); });
   measure("import", size, [&] { return writeTrace(folder, output).size(); });

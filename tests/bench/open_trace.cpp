@@ -100,18 +100,18 @@ void record(const std::string& path, std::size_t events) {
   };
   RunSpec run;
   run.cp = kRanks;
-  write(chunkOf(run));
+  write(makeChunk(run));
   for (int step = 0; events > 0; ++step)
     for (std::size_t rank = 0; rank < ranks.size() && events > 0; ++rank) {
       auto of_step = ranks[rank].trainingStep(step);
       of_step.resize(std::min(events, of_step.size()));
       events -= of_step.size();
       end.events += of_step.size();
-      Chunk chunk = chunkOf(std::span<const Event>(of_step));
+      Chunk chunk = makeChunk(std::span<const Event>(of_step));
       chunk.rank = WorldRank::of(static_cast<int>(rank));
       write(std::move(chunk));
     }
-  write(chunkOf(end));
+  write(makeChunk(end));
   sink.close();
 }
 

@@ -106,7 +106,7 @@ TrainConfig configOf(const std::string& mistake) {
 }
 
 /// Returns the input of the two mistakes that only a single attention can have.
-std::optional<Attention> attentionOf(const std::string& mistake) {
+std::optional<Attention> runAttention(const std::string& mistake) {
   if (mistake == "lse_overflow") {
     Attention a = attention(2);
     a.in.scale = 40;
@@ -124,7 +124,7 @@ void runInto(traces::Recorder& recorder, const std::string& mistake, bool made,
              const std::string& capture) {
   const std::string injected = made ? mistake : "";
   try {
-    if (auto a = attentionOf(mistake)) {
+    if (auto a = runAttention(mistake)) {
       a->config.capture = capture;
       attendWith(*a, injected, &recorder);
       return;
@@ -140,7 +140,7 @@ void runInto(traces::Recorder& recorder, const std::string& mistake, bool made,
 
 traces::Diagnosis diagnosisOf(const std::string& mistake, bool made, const std::string& capture) {
   ringscope::test::TempDir dir;
-  const auto a = attentionOf(mistake);
+  const auto a = runAttention(mistake);
   const int ranks = a ? a->config.cp : configOf(mistake).worldSize();
   {
     std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
@@ -151,7 +151,7 @@ traces::Diagnosis diagnosisOf(const std::string& mistake, bool made, const std::
   return traces::diagnose(*traces::openTrace(dir.file("a.rscope")));
 }
 
-std::string answerOf(const traces::Diagnosis& diagnosis, const std::string& rule) {
+std::string answerFrom(const traces::Diagnosis& diagnosis, const std::string& rule) {
   for (const auto& entry : diagnosis.entries)
     if (entry.rule == rule)
       return entry.result.verdict == traces::Verdict::kFound           ? "found"
@@ -180,7 +180,7 @@ TEST(CaptureTableTest, EachMistakeIsFoundOrNotObservableAsTheTableSays) {
     std::vector<std::string> answers;
     for (const std::string& capture : kCaptures) {
       const auto diagnosis = diagnosisOf(mistake.id, true, capture);
-      answers.push_back(answerOf(diagnosis, mistake.id));
+      answers.push_back(answerFrom(diagnosis, mistake.id));
       for (const traces::Finding& finding : diagnosis.findings())
         EXPECT_TRUE(finding.rule == mistake.id || test::isEffect(mistake.id, finding.rule))
             << mistake.id << " with " << capture << " is called " << finding.rule;
@@ -208,7 +208,7 @@ TEST(CaptureTableTest, TheRuleIsClearWithoutItsMistakeUnderTheListedCapture) {
   for (const traces::Mistake& mistake : traces::mistakeCatalogue()) {
     if (!runsWithout(mistake.id)) continue;
     const bool own =
-        attentionOf(mistake.id) ||
+        runAttention(mistake.id) ||
         std::ranges::find(kPrepared, mistake.id, &Prepared::mistake) != kPrepared.end();
     for (std::ptrdiff_t i = 0; i < std::ssize(kCaptures); ++i) {
       const std::string& capture = kCaptures[static_cast<std::size_t>(i)];
@@ -217,7 +217,7 @@ TEST(CaptureTableTest, TheRuleIsClearWithoutItsMistakeUnderTheListedCapture) {
       const auto diagnosis = own ? diagnosisOf(mistake.id, false, capture) : usual[capture];
       EXPECT_TRUE(diagnosis.findings().empty()) << mistake.id << " with " << capture;
       if (i >= enoughFor(mistake)) {
-        EXPECT_EQ(answerOf(diagnosis, mistake.id), "clear") << mistake.id << " with " << capture;
+        EXPECT_EQ(answerFrom(diagnosis, mistake.id), "clear") << mistake.id << " with " << capture;
       }
     }
   }

@@ -77,7 +77,7 @@ TEST(TextBatchesTest, DocumentsKeepTheirBordersAcrossFilesAndSeparators) {
   EXPECT_EQ(labels[7], -100);
   EXPECT_EQ(labels[15], 'q') << "the document goes on in the next block";
   EXPECT_EQ(labels[5], 'g');
-  const Mask mask = batch.maskOf(Mask::slidingWindow(3), 0);
+  const Mask mask = batch.maskFor(Mask::slidingWindow(3), 0);
   auto allows = [&](int query, int key) {
     return mask.allows(TokenIndex::of(query), TokenIndex::of(key));
   };

@@ -25,7 +25,7 @@ TEST(DeviceTensorsTest, SavingCopiesTensorsToTheHostFirst) {
   test::TempDir dir;
   EXPECT_ANY_THROW(saveTensors(dir.file("a.safetensors"), {{"weight", elsewhere()}}));
   EXPECT_FALSE(std::filesystem::exists(dir.file("a.safetensors")));
-  EXPECT_ANY_THROW(bytesOf(elsewhere()));
+  EXPECT_ANY_THROW(bytesFrom(elsewhere()));
 }
 
 TEST(DeviceTensorsTest, ALiveTensorIsListedWithItsDeviceAndReadThroughACopy) {

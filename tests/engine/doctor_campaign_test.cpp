@@ -36,7 +36,7 @@ void expectNamed(const Injected& injected, test::SharedRuns& runs, test::Campaig
     if (of_wide_scores) test::widenScores(run);
     SCOPED_TRACE(mistake + " " + run.text());
     const auto wrong = run.recordInMemory(mistake);
-    const auto right = of_wide_scores ? test::SharedRuns::rightOf(run) : runs.right(number);
+    const auto right = of_wide_scores ? test::SharedRuns::correctTrace(run) : runs.right(number);
     campaign.largest("draws", ++draws);
     if (expectNamedIn(mistake, run, *right, *wrong)) return;
   }

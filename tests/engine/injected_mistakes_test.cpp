@@ -137,7 +137,7 @@ TrainConfig trainConfig(const TrainCase& c) {
   return config;
 }
 
-Numbers numbersOf(const TrainOutcome& outcome) {
+Numbers numbersFrom(const TrainOutcome& outcome) {
   std::vector<at::Tensor> gradients;
   for (const auto& [name, gradient] : outcome.gradients)
     gradients.push_back(gradient.reshape({-1}));
@@ -153,9 +153,9 @@ class TrainMistakeTest : public testing::TestWithParam<TrainCase> {};
 
 TEST_P(TrainMistakeTest, ChangesItsNumbers) {
   const TrainConfig config = trainConfig(GetParam());
-  EXPECT_EQ(
-      changedNumbers(numbersOf(train(config, "")), numbersOf(train(config, GetParam().mistake))),
-      GetParam().changed);
+  EXPECT_EQ(changedNumbers(numbersFrom(train(config, "")),
+                           numbersFrom(train(config, GetParam().mistake))),
+            GetParam().changed);
 }
 
 constexpr const char* kAllButTargets = "gradients logits loss norm";
@@ -248,7 +248,7 @@ TEST(InjectedMistakesTest, SeveralAreMadeAtOneSeam) {
   inject("balance_differs_between_buffers", seams);
   inject("unbalanced_unshard", seams);
   auto cuts =
-      cutsOf(traces::chosenBuffers(traces::RunSpec()), ShardLayout(64, 2, Balance::kHeadTail));
+      bufferCuts(traces::chosenBuffers(traces::RunSpec()), ShardLayout(64, 2, Balance::kHeadTail));
   seams.buffers.cuts({.mesh = {1, 1, 2}}, cuts);
   ASSERT_EQ(cuts.size(), 2u);
   for (const BufferCut& cut : cuts) EXPECT_EQ(cut.layout.balance(), Balance::kNone) << cut.buffer;

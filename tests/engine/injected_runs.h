@@ -174,7 +174,7 @@ inline bool canShowIn(const Injected& injected, const RandomRun& run) {
       run.attention->in.mask.documents.size() < 2)
     return false;
   return (!run.attention || concernsAttention(injected)) && injected.matters(run.spec()) &&
-         run.refusalOf(injected.mistake).empty();
+         run.findRefusal(injected.mistake).empty();
 }
 
 /// Makes the scores so wide that some exponentials overflow.

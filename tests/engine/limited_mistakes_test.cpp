@@ -181,7 +181,7 @@ RandomRun trainingFor(const Injected& injected, std::mt19937& random) {
     RandomRun run = RandomRun::ofTraining(random, 8);
     run.training.steps = 2;
     run.training.capture = "full";
-    if (injected.matters(run.spec()) && run.refusalOf(injected.mistake).empty()) return run;
+    if (injected.matters(run.spec()) && run.findRefusal(injected.mistake).empty()) return run;
   }
 }
 
@@ -195,7 +195,7 @@ TEST(LimitedMistakesCampaignTest, AMistakeOfOnePlaceIsNamedAlone) {
     const RandomRun run = trainingFor(injected, campaign.random());
     std::string asked;
     do asked = limited(injected.mistake, run.spec(), campaign.random());
-    while (!run.refusalOf(asked).empty());
+    while (!run.findRefusal(asked).empty());
     SCOPED_TRACE(campaign.text() + " " + asked + " " + run.text());
     test::TempDir dir;
     const auto right = run.record(dir.file("right.rscope"));

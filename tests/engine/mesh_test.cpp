@@ -27,14 +27,14 @@ INSTANTIATE_TEST_SUITE_P(Matrix, LlamaMeshes, testing::ValuesIn(test::meshCases(
 
 TEST(MeshTest, RanksAndPlacesAreInverseAndGroupsAreTheirRows) {
   const Mesh mesh{2, 2, 3};
-  for (const WorldRank rank : mesh.ranks()) EXPECT_EQ(mesh.rankOf(mesh.placeOf(rank)), rank);
+  for (const WorldRank rank : mesh.ranks()) EXPECT_EQ(mesh.rankFor(mesh.placeFor(rank)), rank);
   const auto ranks = [](const std::vector<int>& numbers) {
     std::vector<WorldRank> all;
     for (const int number : numbers) all.push_back(WorldRank::of(number));
     return all;
   };
   const WorldRank rank = WorldRank::of(7);
-  EXPECT_EQ(mesh.placeOf(rank), (MeshPlace{GroupRank::of(1), GroupRank::of(0), GroupRank::of(1)}));
+  EXPECT_EQ(mesh.placeFor(rank), (MeshPlace{GroupRank::of(1), GroupRank::of(0), GroupRank::of(1)}));
   EXPECT_EQ(mesh.cpGroup(rank), ranks({6, 7, 8}));
   EXPECT_EQ(mesh.tpGroup(rank), ranks({7, 10}));
   EXPECT_EQ(mesh.dpGroup(rank), ranks({1, 7}));

@@ -24,7 +24,7 @@ struct RunResult {
   bool refused() const { return error && error->code() == ErrorCode::kUsage; }
 };
 
-inline RunResult resultOf(const RandomRun& run, const std::string& mistake) {
+inline RunResult resultFor(const RandomRun& run, const std::string& mistake) {
   try {
     return {run.recordInMemory(mistake), {}};
   } catch (const Error& error) {

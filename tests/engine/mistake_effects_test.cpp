@@ -144,7 +144,7 @@ std::vector<SmallRun> smallRuns() {
 }
 
 /// Returns the mistake without limits, and limited to the first and the last of each unit.
-std::vector<std::string> placesOf(const InjectableMistake& mistake, const traces::RunSpec& run) {
+std::vector<std::string> placesFor(const InjectableMistake& mistake, const traces::RunSpec& run) {
   std::vector<std::string> asked = {mistake.id};
   const bool trains = run.command == traces::Command::kTrain;
   const std::map<std::string, std::int64_t> counts = {
@@ -161,7 +161,7 @@ std::vector<std::string> placesOf(const InjectableMistake& mistake, const traces
 /// shows it. Returns whether it was accepted.
 bool expectChangedOrRefused(const RunResult& right, const RandomRun& run,
                             const std::string& mistake) {
-  const RunResult wrong = ringscope::test::resultOf(run, mistake);
+  const RunResult wrong = ringscope::test::resultFor(run, mistake);
   if (wrong.refused()) {
     // The run itself cannot be carried out, with or without this mistake.
     if (right.refused() && std::string(right.error->what()) == wrong.error->what()) return false;
@@ -176,7 +176,7 @@ bool expectChangedOrRefused(const RunResult& right, const RandomRun& run,
 TEST(MistakeEffectsTest, AnAcceptedMistakeChangesARecordedFact) {
   std::set<std::string> made;
   for (const SmallRun& small : smallRuns()) {
-    const RunResult right = ringscope::test::resultOf(small.run, "");
+    const RunResult right = ringscope::test::resultFor(small.run, "");
     for (const InjectableMistake& mistake : injectableMistakes()) {
       SCOPED_TRACE(mistake.id + " in " + small.name);
       if (expectChangedOrRefused(right, small.run, mistake.id)) made.insert(mistake.id);
@@ -192,9 +192,9 @@ TEST(MistakeEffectsTest, AMistakeOfOnePlaceChangesAFactOrIsRefused) {
   });
   runs.push_back({"attention", smallAttention(3, 48, Mask::causalMask())});
   for (const SmallRun& small : runs) {
-    const RunResult right = ringscope::test::resultOf(small.run, "");
+    const RunResult right = ringscope::test::resultFor(small.run, "");
     for (const InjectableMistake& mistake : injectableMistakes())
-      for (const std::string& asked : placesOf(mistake, small.run.spec())) {
+      for (const std::string& asked : placesFor(mistake, small.run.spec())) {
         if (asked == mistake.id || mistake.id == "dropped_hop") continue;  // this run hangs
         SCOPED_TRACE(asked + " in " + small.name);
         expectChangedOrRefused(right, small.run, asked);
@@ -213,11 +213,11 @@ TEST(MistakeEffectsTest, WithTheSettingThatIsNamedItChangesAFact) {
       SCOPED_TRACE(mistake.id + ": " + *reason);
       ASSERT_TRUE(ringscope::test::meetNeeds(run.training, mistake.id));
       // The data may still hide the mistake, as the next message says.
-      if (run.refusalOf(mistake.id).find("--mask documents") != std::string::npos) {
+      if (run.findRefusal(mistake.id).find("--mask documents") != std::string::npos) {
         packWords(run.training);
         run.training.balance.reset();
       }
-      EXPECT_TRUE(expectChangedOrRefused(ringscope::test::resultOf(run, ""), run, mistake.id));
+      EXPECT_TRUE(expectChangedOrRefused(ringscope::test::resultFor(run, ""), run, mistake.id));
     }
 }
 
@@ -225,9 +225,9 @@ TEST(MistakeEffectsTest, ARunReportsAtItsEndThatTheMistakeChangedNothing) {
   TrainConfig config = smallTraining(2);
   config.max_norm = 1e6;
   const RandomRun run{config, std::nullopt};
-  EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultOf(run, "clip_before_reduce")));
-  EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultOf(run, "lse_overflow")));
-  EXPECT_FALSE(ringscope::test::saysUnseen(ringscope::test::resultOf(run, "")));
+  EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "clip_before_reduce")));
+  EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "lse_overflow")));
+  EXPECT_FALSE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "")));
   config.mistakes = {"clip_before_reduce"};
   Gate gate(2);
   const auto sentences = runTraining(config, gate, nullptr).unseen_mistakes;
@@ -238,7 +238,7 @@ TEST(MistakeEffectsTest, ARunReportsAtItsEndThatTheMistakeChangedNothing) {
 TEST(MistakeEffectsTest, EqualTargetsAreFoundBeforeTheFirstStep) {
   const TrainConfig config = smallTraining(2);
   const RandomRun run{config, std::nullopt};
-  const RunResult refused = ringscope::test::resultOf(run, "mean_of_local_means");
+  const RunResult refused = ringscope::test::resultFor(run, "mean_of_local_means");
   ASSERT_TRUE(refused.refused());
   EXPECT_NE(std::string(refused.error->what()).find("all ranks have equally many targets"),
             std::string::npos);
@@ -256,7 +256,7 @@ TEST(MistakeEffectsTest, EqualTargetsAreFoundBeforeTheFirstStep) {
 /// Returns the mistake at a random place to which it can be limited, or without limits.
 std::string anyPlace(const InjectableMistake& mistake, const traces::RunSpec& run,
                      std::mt19937& random) {
-  auto asked = placesOf(mistake, run);
+  auto asked = placesFor(mistake, run);
   return asked[random() % asked.size()];
 }
 
@@ -274,7 +274,7 @@ TEST(MistakeEffectsCampaignTest, ARandomRunDiffersOrItsMistakeIsRefused) {
     }
     const std::string asked = anyPlace(mistake, run.spec(), campaign.random());
     SCOPED_TRACE(campaign.text() + " " + asked + " " + run.text());
-    expectChangedOrRefused(ringscope::test::resultOf(run, ""), run, asked);
+    expectChangedOrRefused(ringscope::test::resultFor(run, ""), run, asked);
   }
 }
 

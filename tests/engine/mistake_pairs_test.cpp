@@ -66,8 +66,8 @@ bool changes(const traces::Trace& without, const traces::Trace& with) {
 /// mistake that undoes the other, or is undone by it, cannot be seen.
 bool isSeen(const std::string& mistake, const traces::Trace& right, const traces::Trace& alone,
             const traces::Trace& other, const traces::Trace& both) {
-  return verdictOf(traces::diagnose(alone), mistake) == Verdict::kFound && changes(right, alone) &&
-         changes(other, both) && changes(alone, both) &&
+  return findVerdict(traces::diagnose(alone), mistake) == Verdict::kFound &&
+         changes(right, alone) && changes(other, both) && changes(alone, both) &&
          test::hidden(mistake, right, alone).empty() && test::hidden(mistake, other, both).empty();
 }
 
@@ -76,7 +76,7 @@ bool isNamedBeside(const std::string& mistake, const std::string& other,
                    const Diagnosis& diagnosis) {
   const auto& folded = traces::findMistake(other)->also_trips;
   return std::ranges::find(folded, mistake) != folded.end() ||
-         verdictOf(diagnosis, mistake) == Verdict::kFound;
+         findVerdict(diagnosis, mistake) == Verdict::kFound;
 }
 
 /// Reports whether a rule reports a consequence of one of the mistakes. A masked mistake may still
@@ -98,7 +98,7 @@ bool expectBothNamed(const Pair& pair, const Diagnosis& diagnosis) {
        {std::pair(pair.first, pair.second), std::pair(pair.second, pair.first)}) {
     if (isNamedBeside(mistake, other, diagnosis)) continue;
     both = false;
-    EXPECT_EQ(verdictOf(diagnosis, mistake), Verdict::kNotObservable)
+    EXPECT_EQ(findVerdict(diagnosis, mistake), Verdict::kNotObservable)
         << mistake << " is called clear beside " << other;
   }
   EXPECT_FALSE(diagnosis.findings().empty());

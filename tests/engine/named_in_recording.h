@@ -31,7 +31,7 @@ inline bool isKept(const std::string& mistake, const traces::RunSpec& run) {
   return false;
 }
 
-inline Verdict verdictOf(const Diagnosis& diagnosis, const std::string& rule) {
+inline Verdict findVerdict(const Diagnosis& diagnosis, const std::string& rule) {
   for (const auto& entry : diagnosis.entries)
     if (entry.rule == rule) return entry.result.verdict;
   throw usageError("there is no rule " + rule);
@@ -46,7 +46,7 @@ inline bool expectNamedIn(const std::string& mistake, const RandomRun& run,
   auto findings = diagnosis.findings();
   const bool seen = test::hidden(mistake, right, wrong).empty();
   // An error may show even when the recording cannot tell its name.
-  if (verdictOf(diagnosis, mistake) == Verdict::kNotObservable || !seen)
+  if (findVerdict(diagnosis, mistake) == Verdict::kNotObservable || !seen)
     std::erase_if(findings, [&](const traces::Finding& finding) {
       return test::isEffect(mistake, finding.rule);
     });
@@ -59,7 +59,7 @@ inline bool expectNamedIn(const std::string& mistake, const RandomRun& run,
   }
   if (changed && !named) {
     EXPECT_FALSE(shown) << traces::toText(diagnosis);
-    EXPECT_TRUE(verdictOf(diagnosis, mistake) == Verdict::kNotObservable || !seen);
+    EXPECT_TRUE(findVerdict(diagnosis, mistake) == Verdict::kNotObservable || !seen);
   }
   if (testing::Test::HasFailure()) std::printf("%s\n", traces::toText(diagnosis).c_str());
   return shown || testing::Test::HasFailure();

@@ -32,7 +32,7 @@ struct Sum {
 /// The operations of one rank, by name.
 using Deeds = std::map<std::string, Sum>;
 
-std::string nameOf(EventKind kind, traces::Direction direction, Payload payload) {
+std::string nameFor(EventKind kind, traces::Direction direction, Payload payload) {
   return std::string(name(kind)) + " " + name(direction) + " " + name(payload);
 }
 
@@ -53,7 +53,7 @@ void addKernels(Deeds& deeds, const traces::Program::Rank& rank) {
   for (const traces::Program::Op& op : rank.ops) {
     if (op.kernels == 0) continue;
     const traces::Program::Happening& event = rank.events[op.event];
-    deeds[nameOf(event.kind, event.place.direction, Payload::kNone)].kernels += op.kernels;
+    deeds[nameFor(event.kind, event.place.direction, Payload::kNone)].kernels += op.kernels;
   }
 }
 
@@ -61,11 +61,11 @@ Deeds planned(const traces::PlannedWork& plan, std::size_t rank) {
   Deeds deeds;
   addKernels(deeds, plan.schedule.ranks[rank]);
   for (const traces::PlannedStage& stage : plan.stages[rank])
-    deeds[nameOf(stage.stage.first, stage.stage.second, Payload::kNone)].events +=
+    deeds[nameFor(stage.stage.first, stage.stage.second, Payload::kNone)].events +=
         stage.work.events;
   for (const auto& event : plan.schedule.ranks[rank].events) {
     if (!isMessage(event.kind, event.payload)) continue;
-    Sum& sum = deeds[nameOf(event.kind, event.place.direction, event.payload)];
+    Sum& sum = deeds[nameFor(event.kind, event.place.direction, event.payload)];
     ++sum.events;
     sum.bytes += event.kind == EventKind::kWait ? 0 : event.bytes;
   }
@@ -77,7 +77,7 @@ Deeds recorded(const std::vector<traces::Event>& events) {
   for (const traces::Event& event : events) {
     const bool message = isMessage(event.kind, event.payload);
     const std::string deed =
-        nameOf(event.kind, event.place.direction, message ? event.payload : Payload::kNone);
+        nameFor(event.kind, event.place.direction, message ? event.payload : Payload::kNone);
     if (!message && !isPlanned(event.kind)) continue;
     Sum& sum = deeds[deed];
     ++sum.events;
@@ -93,10 +93,10 @@ void expectAsRecorded(const TrainConfig& config, const std::string& words) {
   ASSERT_TRUE(step.usable()) << words;
   const auto plan = traces::plannedWork(*trace->run(), traces::recordedModelSizes(*trace));
   for (const WorldRank rank : config.mesh().ranks()) {
-    const Deeds should = planned(plan, config.mesh().placeOf(rank).cp.index());
+    const Deeds should = planned(plan, config.mesh().placeFor(rank).cp.index());
     Deeds is = recorded(step.events[rank.index()]);
     addKernels(is, step.program.ranks[rank.index()]);
-    is.erase(nameOf(EventKind::kShard, traces::Direction::kForward, Payload::kNone));
+    is.erase(nameFor(EventKind::kShard, traces::Direction::kForward, Payload::kNone));
     for (const auto& [deed, sum] : should) {
       const auto found = is.find(deed);
       const Sum was = found == is.end() ? Sum{} : found->second;

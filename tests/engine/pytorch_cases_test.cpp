@@ -145,7 +145,7 @@ TEST(PyTorchTablesTest, BuffersAreCutAsUpstreamCutsThem) {
     for (const auto& [full, dim] : buffers) {
       std::vector<at::Tensor> shards;
       for (const GroupRank rank : everyRank(kRanks)) {
-        shards.push_back(shardOf(full, dim, layout, rank));
+        shards.push_back(shardFor(full, dim, layout, rank));
         const auto halves = full.chunk(2 * kRanks, dim);
         const std::size_t r = rank.index();
         const at::Tensor expected = balanced ? at::cat({halves[r], halves[2 * kRanks - 1 - r]}, dim)

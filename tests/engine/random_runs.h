@@ -190,7 +190,7 @@ struct RandomRun {
     run(&recorder, mistake, hooks);
   }
   /// Returns why the mistake is rejected in this run; empty when it can be injected.
-  std::string refusalOf(const std::string& mistake) const {
+  std::string findRefusal(const std::string& mistake) const {
     try {
       if (attention) {
         engine::AttendConfig config = attention->config;

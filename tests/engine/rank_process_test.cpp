@@ -66,7 +66,7 @@ TEST(RankProcess, AHostIsReachedAtItsOwnAddress) {
   const auto transport = processTransport(traces::TransportKind::kGloo, here,
                                           std::chrono::seconds(20), std::chrono::seconds(20));
   Communicator world(
-      transport->backendOf("all", GroupRank::of(here.rank.value()), here.world_size));
+      transport->makeBackend("all", GroupRank::of(here.rank.value()), here.world_size));
   const GroupRank next = roundRing(world.rank(), 1, world.size()),
                   previous = roundRing(world.rank(), -1, world.size());
   const at::Tensor mine = at::full({1000}, world.rank().value(), at::kLong);

@@ -32,7 +32,7 @@ inline std::optional<traces::Band> plannedBand(const traces::Trace& trace,
 
 using Counted = std::map<std::vector<std::int64_t>, int>;
 
-inline std::vector<std::int64_t> numbersOf(const traces::Place& place) {
+inline std::vector<std::int64_t> numbersFrom(const traces::Place& place) {
   return {place.train_step, place.layer.value(), static_cast<std::int64_t>(place.direction),
           place.stage.value()};
 }
@@ -44,13 +44,13 @@ inline std::optional<Counted> attendedPairs(const traces::Trace& trace) {
   for (int rank = 0; rank < trace.worldSize(); ++rank)
     for (const traces::Event& event : trace.events(traces::WorldRank::of(rank))) {
       if (event.kind != traces::EventKind::kAttend) continue;
-      auto band = traces::bandOf(event, nullptr);
+      auto band = traces::bandFor(event, nullptr);
       if (event.mask == traces::PieceMask::kTileMask) {
         const auto planned = plannedBand(trace, event);
         if (!planned) return std::nullopt;
         band = *planned;
       }
-      auto pair = numbersOf(event.place);
+      auto pair = numbersFrom(event.place);
       pair.back() = rank;  // the ring step does not matter
       for (auto q = band.q_begin; q < band.q_end; ++q)
         for (auto k = band.k_begin; k < band.k_end; ++k) {
@@ -85,7 +85,7 @@ inline bool sameDeeds(const traces::Trace& a, const traces::Trace& b) {
       for (const traces::Event& event : trace.events(traces::WorldRank::of(rank))) {
         if (event.kind != traces::EventKind::kAttend && event.kind != traces::EventKind::kSend)
           continue;
-        auto deed = numbersOf(event.place);
+        auto deed = numbersFrom(event.place);
         deed.insert(deed.end(),
                     {rank, static_cast<std::int64_t>(event.kind),
                      static_cast<std::int64_t>(event.mask), event.q_begin, event.q_end,

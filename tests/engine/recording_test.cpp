@@ -108,7 +108,7 @@ Whole assembled(const Trace& trace, TensorKind kind, std::int64_t width) {
   return whole;
 }
 
-std::vector<std::int64_t> tokensOf(const traces::ScheduleRecord& schedule) {
+std::vector<std::int64_t> tokensIn(const traces::ScheduleRecord& schedule) {
   std::vector<std::int64_t> tokens;
   for (const auto& run : schedule.rows)
     for (std::int64_t i = 0; i < run.count; ++i) tokens.push_back(run.global(i));
@@ -120,7 +120,7 @@ Whole merged(const Trace& trace, Whole lse) {
   Whole sum(trace.run()->seq_len);
   for (const WorldRank rank : ranksFrom(WorldRank::of(0), trace.worldSize())) {
     const auto* schedule = trace.schedule(0, rank, Direction::kForward);
-    const auto tokens = tokensOf(*schedule);
+    const auto tokens = tokensIn(*schedule);
     for (const auto& stage : schedule->stages) {
       EXPECT_EQ(stage.pieces.empty(), stage.why_empty != traces::WhyEmpty::kAttends);
       for (std::size_t p = 0; p < stage.pieces.size(); ++p) {

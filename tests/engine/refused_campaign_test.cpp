@@ -38,7 +38,7 @@ void expectNamed(test::Campaign& campaign, const std::string& mistake,
   EXPECT_EQ(findings.front().rule, mistake) << traces::toText(diagnosis);
 }
 
-std::int64_t headsOf(const RandomRun& run) {
+std::int64_t headsFor(const RandomRun& run) {
   return run.attention ? run.attention->in.q.size(1) : run.training.model.heads / run.training.tp;
 }
 
@@ -49,7 +49,7 @@ TEST(DoctorCampaignTest, HeadsThatDoNotDivideAreNamedAlone) {
           run.attention ? static_cast<traces::RunSpec&>(run.attention->config) : run.training;
       spec.strategy = traces::Strategy::kUlysses;
       spec.ulysses = 0;
-      return spec.cp < headsOf(run) && headsOf(run) % spec.cp != 0;
+      return spec.cp < headsFor(run) && headsFor(run) % spec.cp != 0;
     });
 }
 
@@ -74,7 +74,7 @@ TEST(DoctorCampaignTest, ALengthThatDoesNotDivideIsNamedAlone) {
 // -------- a hop that is left out, for which its neighbours wait
 
 /// Reports whether the run ended because of the mistake. The file has what was recorded until then.
-bool hangsOf(const RandomRun& run, const std::string& mistake, const std::string& path) {
+bool findHangs(const RandomRun& run, const std::string& mistake, const std::string& path) {
   std::vector<std::unique_ptr<traces::ChunkSink>> sinks;
   sinks.push_back(std::make_unique<traces::SqliteSink>(path));
   traces::Recorder recorder(run.spec().worldSize(), std::move(sinks));
@@ -107,7 +107,7 @@ TEST(DoctorCampaignTest, AHopThatIsLeftOutIsNamedAlone) {
     SCOPED_TRACE(campaign.text() + " " + run.text());
     test::TempDir dir;
     // the run has no such hop
-    if (!hangsOf(run, "dropped_hop", dir.file("wrong.rscope"))) continue;
+    if (!findHangs(run, "dropped_hop", dir.file("wrong.rscope"))) continue;
     const auto diagnosis = traces::diagnose(*traces::openTrace(dir.file("wrong.rscope")));
     const auto findings = diagnosis.findings();
     ASSERT_EQ(findings.size(), 1u) << traces::toText(diagnosis);

@@ -14,7 +14,7 @@ struct JudgedGradient {
   at::Tensor exact = at::randn({64, 16}, at::kDouble);
   at::Tensor noise = 1e-4 * at::randn({64, 16}, at::kDouble);
 
-  double ratioOf(const at::Tensor& error) const {
+  double ratioFor(const at::Tensor& error) const {
     traces::DiffRecord diff;
     measureRows(diff, exact + error,
                 {{exact, parameterLimits(exact, (exact + noise).to(at::kFloat))}});
@@ -26,10 +26,10 @@ TEST(ParameterLimitsTest, ARowThatIsLoudOnOneDeviceMayBeSoInTheRun) {
   at::manual_seed(4);
   JudgedGradient gradient;
   gradient.noise[9] *= 30;
-  EXPECT_LT(gradient.ratioOf(gradient.noise), 1);
+  EXPECT_LT(gradient.ratioFor(gradient.noise), 1);
   at::Tensor elsewhere = gradient.noise.clone();
   elsewhere[40] = gradient.noise[9];
-  EXPECT_GT(gradient.ratioOf(elsewhere), 1) << "a quiet row is held to what it and others are";
+  EXPECT_GT(gradient.ratioFor(elsewhere), 1) << "a quiet row is held to what it and others are";
 }
 
 TEST(ParameterLimitsTest, ALuckyReferenceDeviceDoesNotAccuseTheRun) {
@@ -37,7 +37,7 @@ TEST(ParameterLimitsTest, ALuckyReferenceDeviceDoesNotAccuseTheRun) {
   JudgedGradient gradient;
   const at::Tensor error = gradient.noise.clone();
   gradient.noise.slice(0, 32, 64).mul_(0.05);  // half of all rows
-  EXPECT_LT(gradient.ratioOf(error), 1);
+  EXPECT_LT(gradient.ratioFor(error), 1);
 }
 
 TEST(ParameterLimitsTest, AnExactStepThatRoundsAsTheRunDoesIsAllowedFor) {
@@ -57,7 +57,7 @@ TEST(ParameterLimitsTest, DetectsFifteenTimesTheDevicesErrorInEveryRow) {
   for (std::int64_t row = 0; row < 64; ++row) {
     at::Tensor error = at::zeros_like(gradient.noise);
     error[row] = 15e-4 * at::ones(16, at::kDouble);
-    EXPECT_GT(gradient.ratioOf(error), 1) << row;
+    EXPECT_GT(gradient.ratioFor(error), 1) << row;
   }
 }
 

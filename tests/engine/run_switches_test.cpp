@@ -28,11 +28,11 @@ TEST(RunSwitchesTest, KeepsRequestsFromBeforeTheRunBegins) {
   switches.capture().set(CapturePolicy::parse("stats"));
   switches.begin({"missing_position_ids"}, CapturePolicy::none());
   EXPECT_TRUE(switches.capture().policy().keepsAnything());
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(0)), 4);
-  EXPECT_FALSE(cutsPositionIds(switches.seamsOf(0)));
+  EXPECT_EQ(mergedByThreeAndOne(switches.seamsFor(0)), 4);
+  EXPECT_FALSE(cutsPositionIds(switches.seamsFor(0)));
   EXPECT_EQ(switches.lift("naive_sum_merge"), 1);
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(0)), 4) << "step 0 has begun with it";
-  EXPECT_EQ(mergedByThreeAndOne(switches.seamsOf(1)), 2);
+  EXPECT_EQ(mergedByThreeAndOne(switches.seamsFor(0)), 4) << "step 0 has begun with it";
+  EXPECT_EQ(mergedByThreeAndOne(switches.seamsFor(1)), 2);
   EXPECT_TRUE(cutsPositionIds(Seams()));
 }
 
@@ -72,10 +72,10 @@ TEST(RunSwitchesTest, AStepThatHasBegunIsRefused) {
   config.model = {"sample", 2, 128, 4, 2, 32, 256};
   config.steps = 3;
   Begun run(config);
-  run.switches.seamsOf(1);
+  run.switches.seamsFor(1);
   EXPECT_ERROR(run.switches.inject("naive_sum_merge:step=1"), ErrorCode::kUsage,
                "use step=2 or a later one");
-  run.switches.seamsOf(2);
+  run.switches.seamsFor(2);
   EXPECT_ERROR(run.switches.inject("naive_sum_merge"), ErrorCode::kUsage, "more --steps");
 }
 

@@ -96,7 +96,7 @@ TEST(SeamsTest, ARingReachesTheAttentionSeamsAtEveryPlace) {
     for (Layer layer = Layer::of(0); layer.value() < layers; layer = layer.next()) {
       const Key forward{rank, 0, layer, Direction::kForward},
           back{rank, 0, layer, Direction::kBackward};
-      const Steps all = ringSteps(config.mesh().placeOf(rank).cp, config.cp);
+      const Steps all = ringSteps(config.mesh().placeFor(rank).cp, config.cp);
       EXPECT_EQ(stepsOf(blocks.at(forward)), all);
       EXPECT_EQ(running.at(forward).size(), blocks.at(forward).size());
       EXPECT_FALSE(merges.at(forward).empty());

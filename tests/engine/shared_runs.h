@@ -24,10 +24,10 @@ class SharedRuns {
   /// Returns the recording without a mistake, in which nothing may be found.
   std::shared_ptr<traces::Trace> right(std::size_t number) {
     Shared& shared = at(number);
-    if (!shared.right) shared.right = rightOf(shared.run);
+    if (!shared.right) shared.right = correctTrace(shared.run);
     return shared.right;
   }
-  static std::shared_ptr<traces::Trace> rightOf(const RandomRun& run) {
+  static std::shared_ptr<traces::Trace> correctTrace(const RandomRun& run) {
     auto right = run.recordInMemory();
     const traces::Diagnosis diagnosis = traces::diagnose(*right);
     EXPECT_TRUE(diagnosis.findings().empty()) << "without it: " << traces::toText(diagnosis);

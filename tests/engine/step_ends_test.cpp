@@ -32,7 +32,7 @@ class StepEndsTest : public testing::Test {
     exact.loss = lossOf(exact.logits);
     for (const GroupRank rank : everyRank(2)) {
       const auto part = [&](const at::Tensor& whole, std::int64_t dim) {
-        return shardOf(whole, dim, layout, rank).clone();
+        return shardFor(whole, dim, layout, rank).clone();
       };
       RankStep step;
       step.logits = part(device.logits, 1);

@@ -28,7 +28,7 @@ RandomRun drawn(const Injected& injected, std::mt19937& random, int most_ranks) 
   for (;;) {
     RandomRun run = RandomRun::ofTraining(random, most_ranks);
     run.training.capture = "full";
-    if (injected.matters(run.spec()) && run.refusalOf(injected.mistake).empty()) return run;
+    if (injected.matters(run.spec()) && run.findRefusal(injected.mistake).empty()) return run;
   }
 }
 
@@ -46,7 +46,7 @@ bool expectReproduced(const char* what, const Check& check, const std::string& m
   EXPECT_TRUE(own->reproduces()) << what << " of " << mistake << " is off by " << own->ratio
                                  << ", as meant by " << *check.ratio();
   for (const traces::NumberHypothesis& other : tried)
-    EXPECT_TRUE(!other.reproduces() || own->gives.ratioOf(other.gives.value) <= 2)
+    EXPECT_TRUE(!other.reproduces() || own->gives.ratioFor(other.gives.value) <= 2)
         << what << " is what " << other.mistake << " gives, " << other.ratio;
   return true;
 }

@@ -40,7 +40,7 @@ struct ThreadFault {
 };
 
 /// Records the run into a trace, which must open in every case. Returns the error message.
-std::string sentenceOf(const ThreadFault& fault, const TrainHooks& hooks) {
+std::string toSentence(const ThreadFault& fault, const TrainHooks& hooks) {
   test::TempDir dir;
   std::string sentence;
   {
@@ -66,7 +66,7 @@ TEST(TrainingFaultTest, AThrowingRankIsReportedWithItsPlaceAndTheTraceOpens) {
                              if (rank == fault.rank && at == fault.place)
                                throw std::runtime_error("the cable was pulled");
                            }};
-    EXPECT_EQ(sentenceOf(fault, hooks), "rank " + toString(fault.rank) + " failed at " +
+    EXPECT_EQ(toSentence(fault, hooks), "rank " + toString(fault.rank) + " failed at " +
                                             traces::describe(fault.place) +
                                             ": the cable was pulled")
         << fault.text();
@@ -91,7 +91,7 @@ TEST(TrainingFaultTest, AStuckRankIsReportedWithItsPlaceSoonAfterItsDeadline) {
       named_after = static_cast<double>(traces::steadyNow() - stuck_ns) * 1e-9;
       released = true;  // in a program of its own the process would end here
     };
-    const std::string sentence = sentenceOf(fault, hooks);
+    const std::string sentence = toSentence(fault, hooks);
     EXPECT_TRUE(sentence.starts_with("rank " + toString(fault.rank) + " is stuck"))
         << fault.text() << ": " << sentence;
     EXPECT_NE(sentence.find(traces::describe(fault.place)), std::string::npos)

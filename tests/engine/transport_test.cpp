@@ -47,7 +47,7 @@ class TransportConformance : public testing::TestWithParam<traces::TransportKind
     for (int r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {
         try {
-          Communicator cp(transport->backendOf("all", GroupRank::of(r), ranks));
+          Communicator cp(transport->makeBackend("all", GroupRank::of(r), ranks));
           body(cp);
         } catch (const std::exception& error) {
           errors[static_cast<std::size_t>(r)] = error.what();
@@ -188,14 +188,14 @@ TEST(TransportTest, TheAwaitedRankIsNamedByItsWorldRank) {
   at::Tensor tensor = at::ones({4});
   std::thread waits([&] {
     const ProgressReport report(slot);
-    Communicator pair(transport->backendOf("pair", GroupRank::of(0), 2), traces::GroupId::of(1),
+    Communicator pair(transport->makeBackend("pair", GroupRank::of(0), 2), traces::GroupId::of(1),
                       {traces::WorldRank::of(4), traces::WorldRank::of(6)});
     at::Tensor theirs = at::zeros({4});
     pair.exchange({}, {{theirs, GroupRank::of(1)}}).wait();
   });
   EXPECT_TRUE(test::eventually([&] { return slot.waiting.load().waits; }));
   EXPECT_EQ(slot.waiting.load().peer, traces::WorldRank::of(6));
-  Communicator other(transport->backendOf("pair", GroupRank::of(1), 2));
+  Communicator other(transport->makeBackend("pair", GroupRank::of(1), 2));
   other.exchange({{tensor, GroupRank::of(0)}}, {}).wait();
   waits.join();
 }

@@ -50,15 +50,15 @@ TEST_P(UnlistedTest, IsPlacedAndGetsNoName) {
   EXPECT_NE((finding.buffer + " " + finding.evidence).find(mistake.says), std::string::npos);
 }
 
-std::string nameOf(const testing::TestParamInfo<Unlisted>& tested) {
+std::string nameFor(const testing::TestParamInfo<Unlisted>& tested) {
   return tested.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Forward, UnlistedTest, testing::ValuesIn(test::unlistedOfForward()),
-                         nameOf);
+                         nameFor);
 INSTANTIATE_TEST_SUITE_P(Backward, UnlistedTest, testing::ValuesIn(test::unlistedOfBackward()),
-                         nameOf);
+                         nameFor);
 INSTANTIATE_TEST_SUITE_P(Around, UnlistedTest, testing::ValuesIn(test::unlistedAroundAttention()),
-                         nameOf);
+                         nameFor);
 
 /// The same runs without a mistake: everything found above is due to the mistake.
 TEST(UnlistedRunsTest, TheRunsAreRightWithoutThem) {

@@ -23,7 +23,7 @@ AttendInput randomInput(std::int64_t length, std::int64_t width, at::ScalarType 
   return in;
 }
 
-double ratioOf(const std::vector<traces::DiffRecord>& diffs, const std::string& tensor) {
+double ratioFor(const std::vector<traces::DiffRecord>& diffs, const std::string& tensor) {
   for (const auto& diff : diffs)
     if (diff.tensor == tensor) return diff.ratio;
   ADD_FAILURE() << "no verdict of " << tensor;
@@ -39,7 +39,7 @@ double ratioWith(const AttendInput& in, const AttendConfig& config, const std::s
     EXPECT_LE(diff.ratio, 1) << diff.tensor << " before anything was altered";
   outcome.tensors.at(tensor) = outcome.tensors.at(tensor).clone();
   alter(outcome.tensors.at(tensor));
-  return ratioOf(verifyAttend(in, outcome, config.fp8), tensor);
+  return ratioFor(verifyAttend(in, outcome, config.fp8), tensor);
 }
 
 TEST(VerdictTest, SmallLateRowsCannotHideBehindLargeEarlyOnes) {
@@ -101,7 +101,7 @@ TEST(VerdictTest, TheEffectOfFp8IsReportedSeparatelyFromTheVerdict) {
   EXPECT_GT(expected, 0.01);
   EXPECT_NEAR(quantisationOf(in, outcome, true, "out").value_or(0), expected, 1e-9);
   EXPECT_GT(quantisationOf(in, outcome, true, "dk").value_or(0), 0.01);
-  const double ratio = ratioOf(verifyAttend(in, outcome, true), "out");
+  const double ratio = ratioFor(verifyAttend(in, outcome, true), "out");
   EXPECT_LE(ratio, 1) << "an error of some percent would be many times the limit";
   outcome.tensors.at("out") = outcome.tensors.at("out") * 2;
   EXPECT_NEAR(quantisationOf(in, outcome, true, "out").value_or(0), expected, 1e-9);

@@ -66,13 +66,13 @@ class AttentionFacts : FindingFacts {
     const int heads = oracle_.headsEach() * oracle_.plan().ulysses;
     const auto head = static_cast<int>(number(2));
     std::int64_t wrong = 0;
-    for (int h = 0; h < heads; ++h) wrong += groupOf(h) != usedGroup(h);
+    for (int h = 0; h < heads; ++h) wrong += groupFor(h) != usedGroup(h);
     EXPECT_GE(number(1), 1);
     EXPECT_LE(number(1), oracle_.plan().length);
     EXPECT_EQ(number(3), usedGroup(head));
     EXPECT_LT(real(4), real(6));
-    EXPECT_EQ(number(5), groupOf(head));
-    for (int h = 0; h < head; ++h) EXPECT_EQ(groupOf(h), usedGroup(h)) << h << " is wrong already";
+    EXPECT_EQ(number(5), groupFor(head));
+    for (int h = 0; h < head; ++h) EXPECT_EQ(groupFor(h), usedGroup(h)) << h << " is wrong already";
     EXPECT_EQ(number(7), wrong);
     EXPECT_EQ(number(8), heads);
     EXPECT_EQ(f_.place.layer.value(), 0);
@@ -133,7 +133,7 @@ class AttentionFacts : FindingFacts {
              "has the size (\\S+)\\. The worst row is that of token ([\\d,]+)\\."));
     EXPECT_GT(real(1), 3.9 * real(2));
     EXPECT_GT(real(3), 0);
-    EXPECT_EQ(oracle_.ownerOf(static_cast<int>(number(4))), rank_);
+    EXPECT_EQ(oracle_.findOwner(static_cast<int>(number(4))), rank_);
     EXPECT_EQ(f_.place.direction, traces::Direction::kBackward);
     EXPECT_EQ(f_.buffer, "dq");
   }
@@ -212,13 +212,13 @@ class AttentionFacts : FindingFacts {
 
   /// The KV head of a query head, and the one that it has where each rank has the KV heads of the
   /// next one's query heads.
-  int groupOf(int head) const {
+  int groupFor(int head) const {
     return head * oracle_.kvHeadsOfRank() / (oracle_.headsEach() * oracle_.plan().ulysses);
   }
   int usedGroup(int head) const {
     const int each = oracle_.headsEach(), share = each / oracle_.kvHeadsEach();
     const int next = (head / each + 1) % oracle_.plan().ulysses;
-    return groupOf(next * each + head % each / share * share);
+    return groupFor(next * each + head % each / share * share);
   }
 };
 

@@ -114,9 +114,9 @@ class BlockFacts : FindingFacts {
              "ranks ([\\d, ]+), and shares its sequence with ranks ([\\d, ]+) only\\."));
     std::vector<int> of_dp(static_cast<std::size_t>(c_.dp)), of_cp(static_cast<std::size_t>(c_.cp));
     for (int dp = 0; dp < c_.dp; ++dp)
-      of_dp[static_cast<std::size_t>(dp)] = c_.worldOf(dp * c_.tp, 0);
+      of_dp[static_cast<std::size_t>(dp)] = c_.worldRankFor(dp * c_.tp, 0);
     for (int rank = 0; rank < c_.cp; ++rank)
-      of_cp[static_cast<std::size_t>(rank)] = c_.worldOf(0, rank);
+      of_cp[static_cast<std::size_t>(rank)] = c_.worldRankFor(0, rank);
     EXPECT_EQ(f_.rank.value(), 0);
     EXPECT_EQ(number(1), 0);
     EXPECT_EQ(words_[2] == "sends", words_[4] == "to");
@@ -124,7 +124,7 @@ class BlockFacts : FindingFacts {
     EXPECT_NE(number(5), 0);
     EXPECT_EQ(words_[6], listed(of_dp));
     EXPECT_EQ(words_[7], listed(of_cp));
-    EXPECT_EQ(words_[3], sizeOf(oracle_.hops(0, 0, false).front().bytes));
+    EXPECT_EQ(words_[3], sizeWords(oracle_.hops(0, 0, false).front().bytes));
     EXPECT_EQ(f_.buffer, "kv");
     EXPECT_EQ(step_, 0);
   }
@@ -178,7 +178,7 @@ class BlockFacts : FindingFacts {
     for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
     return text;
   }
-  static std::string sizeOf(std::int64_t bytes) {
+  static std::string sizeWords(std::int64_t bytes) {
     constexpr double kUnit = 1024;
     if (static_cast<double>(bytes) < kUnit - 0.5) return std::to_string(bytes) + " B";
     char text[32];

@@ -104,7 +104,7 @@ void expectLayer(const Case& run, const Case& other, const RunComparison& compar
         step, traces::Layer::of(layer),
         name[0] == 'd' ? traces::Direction::kBackward : traces::Direction::kForward,
         traces::RingStep::none()};
-    const Rows ours = rowsOf(run, place, name), theirs = rowsOf(other, place, name);
+    const Rows ours = rowsFor(run, place, name), theirs = rowsFor(other, place, name);
     EXPECT_EQ(ours.empty(), !isKept(run, step, name));
     EXPECT_EQ(theirs.empty(), !isKept(other, step, name));
     const TensorDifference* d = found(comparison, place, name);

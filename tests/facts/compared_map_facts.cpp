@@ -77,7 +77,7 @@ void expectFold(const DifferenceMap& map, std::size_t columns, std::size_t lines
 
 void expectMap(const Case& run, const Case& other, const traces::Place& place,
                const std::string& tensor) {
-  const Rows ours = rowsOf(run, place, tensor), theirs = rowsOf(other, place, tensor);
+  const Rows ours = rowsFor(run, place, tensor), theirs = rowsFor(other, place, tensor);
   const DifferenceMap map = traces::differenceMap(*run.trace, *other.trace, place, tensor);
   if (ours.begin()->second.numbers.size() != theirs.begin()->second.numbers.size()) {
     EXPECT_TRUE(map.rows.empty());

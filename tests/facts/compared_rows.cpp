@@ -8,7 +8,7 @@
 
 namespace ringscope::facts {
 
-Rows rowsOf(const Case& c, const traces::Place& place, const std::string& tensor) {
+Rows rowsFor(const Case& c, const traces::Place& place, const std::string& tensor) {
   Rows rows;
   for (const traces::TensorRecord& part : c.trace->tensors()) {
     if (!part.has_values || part.tensor.text() != tensor || part.source_rank.exists()) continue;

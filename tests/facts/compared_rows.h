@@ -24,7 +24,7 @@ using Rows = std::map<RowKey, Row>;
 
 /// A tensor of a layer as all ranks recorded it, [B, heads, own tokens, width]; who has which token
 /// is the plan's.
-Rows rowsOf(const Case& c, const traces::Place& place, const std::string& tensor);
+Rows rowsFor(const Case& c, const traces::Place& place, const std::string& tensor);
 
 /// 2-norm of the difference; infinite where one alone has a number that is finite.
 double distance(const Row& a, const Row& b);

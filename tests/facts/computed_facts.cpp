@@ -33,10 +33,10 @@ class ComputedFacts : FindingFacts {
              "(\\S+) at token ([\\d,]+), where out's largest value is (\\S+)\\."));
     int most = 0;
     for (const int token : oracle_.own(rank_))
-      most = std::max(most, blocksOf(oracle_, rank_, token));
+      most = std::max(most, blocksFor(oracle_, rank_, token));
     EXPECT_GE(number(1), most) << "a block may be attended in several pieces";
     const auto token = static_cast<int>(number(4));
-    ASSERT_EQ(oracle_.ownerOf(token), rank_) << "a token of the rank";
+    ASSERT_EQ(oracle_.findOwner(token), rank_) << "a token of the rank";
     const auto numbers = c_.numbers(step_, f_.place.layer.value(), group_);
     ASSERT_TRUE(numbers);
     EXPECT_GE(real(3) * 1.05 + 5 * c_.tolerance, differenceAt(oracle_, *numbers, rank_, token));
@@ -127,7 +127,7 @@ class ComputedFacts : FindingFacts {
   }
 
  private:
-  static int blocksOf(const PlanOracle& oracle, int rank, int token) {
+  static int blocksFor(const PlanOracle& oracle, int rank, int token) {
     int blocks = 0;
     for (const int source : oracle.ring(rank)) {
       bool any = false;
@@ -178,11 +178,11 @@ class ComputedFacts : FindingFacts {
   std::vector<int> speakers() const {
     std::vector<int> ranks;
     for (int dp = 0; dp < c_.dp; ++dp)
-      for (int rank = 0; rank < c_.cp; ++rank) ranks.push_back(c_.worldOf(dp * c_.tp, rank));
+      for (int rank = 0; rank < c_.cp; ++rank) ranks.push_back(c_.worldRankFor(dp * c_.tp, rank));
     return ranks;
   }
   std::int64_t targetsAt(int world) const {
-    return targetsOf(c_, step_, world / c_.cp, world % c_.cp);
+    return countTargets(c_, step_, world / c_.cp, world % c_.cp);
   }
   double sumAt(int world) const {
     for (const TensorRecord& tensor : c_.trace->tensors())

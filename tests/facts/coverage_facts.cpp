@@ -41,20 +41,20 @@ class CoverageFacts {
   }
 
  private:
-  Cell cellOf(int q, int k) const {
+  Cell cellFor(int q, int k) const {
     Cell cell;
     for (const int query : chunks_[static_cast<std::size_t>(q)])
       for (const int key : chunks_[static_cast<std::size_t>(k)]) {
         if (!oracle_.allowed(query, key)) continue;
         ++cell.wanted;
-        for (const int rank : oracle_.sharers(oracle_.ownerOf(query))) {
-          const int source = memberOf(rank, oracle_.ownerOf(key));
-          const int step = oracle_.stepOf(rank, source, look_.backward);
+        for (const int rank : oracle_.sharers(oracle_.findOwner(query))) {
+          const int source = memberOf(rank, oracle_.findOwner(key));
+          const int step = oracle_.findStep(rank, source, look_.backward);
           if (step > look_.ring_step) continue;
           cell.last_step = std::max(cell.last_step, step);
           cell.now = cell.now || step == look_.ring_step;
-          cell.painters.insert(c_.worldOf(look_.group, rank));
-          if (rank == oracle_.ownerOf(query)) ++cell.attended;
+          cell.painters.insert(c_.worldRankFor(look_.group, rank));
+          if (rank == oracle_.findOwner(query)) ++cell.attended;
         }
       }
     return cell;
@@ -67,7 +67,7 @@ class CoverageFacts {
 
   void expectCell(int q, int k) const {
     SCOPED_TRACE("chunks " + std::to_string(q) + " × " + std::to_string(k));
-    const Cell expected = cellOf(q, k);
+    const Cell expected = cellFor(q, k);
     const viz::PairCell& says = scene_.at(q, k);
     EXPECT_EQ(says.wanted, static_cast<double>(expected.wanted));
     EXPECT_EQ(says.attended, static_cast<double>(expected.attended));
@@ -143,7 +143,7 @@ class CoverageFacts {
         }
         traces::Place place = look_.place();
         place.stage = traces::RingStep::of(step);
-        for (const auto& event : eventsOf(c_, c_.worldOf(look_.group, rank), place))
+        for (const auto& event : eventsFor(c_, c_.worldRankFor(look_.group, rank), place))
           if (event.kind == traces::EventKind::kWait) wait += event.end_ns - event.begin_ns;
       }
       const auto seat = static_cast<std::size_t>(rank);

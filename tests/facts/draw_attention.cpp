@@ -58,7 +58,7 @@ void drawMask(std::mt19937& random, Plan& plan, int length) {
   if (kind > 2) plan.documents = drawnDocuments(random, length, kind == 3);
 }
 
-engine::Mask maskOf(const Plan& plan) {
+engine::Mask maskFor(const Plan& plan) {
   engine::Mask mask{plan.causal, plan.window, {}};
   for (const Span& d : plan.documents) mask.documents.push_back({d.begin, d.end});
   return mask;
@@ -67,16 +67,17 @@ engine::Mask maskOf(const Plan& plan) {
 /// Draws the plan and writes it into the configuration.
 Plan drawPlan(std::mt19937& random, AttendConfig& config, int length) {
   Plan plan;
-  plan.cp = config.cp = oneOf<int>(random, {1, 2, 2, 3, 4, 4, 4, 5, 6, 8, 8, 12, 16});
-  config.strategy = oneOf<Strategy>(random, {Strategy::kRing, Strategy::kRing, Strategy::kAllGather,
-                                             Strategy::kUlysses, Strategy::kHybrid});
+  plan.cp = config.cp = pickOne<int>(random, {1, 2, 2, 3, 4, 4, 4, 5, 6, 8, 8, 12, 16});
+  config.strategy =
+      pickOne<Strategy>(random, {Strategy::kRing, Strategy::kRing, Strategy::kAllGather,
+                                 Strategy::kUlysses, Strategy::kHybrid});
   config.rotate = static_cast<traces::Rotate>(random() % 3);
   config.order = static_cast<traces::Order>(random() % 2);
   std::vector<int> splits;
   for (int u = 1; u <= plan.cp; ++u)
     if (plan.cp % u == 0) splits.push_back(u);
   if (config.strategy == Strategy::kUlysses) plan.ulysses = plan.cp;
-  if (config.strategy == Strategy::kHybrid) plan.ulysses = config.ulysses = oneOf(random, splits);
+  if (config.strategy == Strategy::kHybrid) plan.ulysses = config.ulysses = pickOne(random, splits);
   plan.gathers = config.strategy == Strategy::kAllGather;
   plan.gathers_once = config.rotate == traces::Rotate::kAllGather;
   plan.own_last = config.order == traces::Order::kDiagonalLast;
@@ -84,14 +85,14 @@ Plan drawPlan(std::mt19937& random, AttendConfig& config, int length) {
   std::vector<int> kv;
   for (int heads = 1; heads <= plan.heads; ++heads)
     if (plan.heads % heads == 0) kv.push_back(heads);
-  plan.kv_heads = oneOf(random, kv);
+  plan.kv_heads = pickOne(random, kv);
   plan.batch = drawn(random, 1, 2);
   drawMask(random, plan, length);
   std::vector<Balance> balances = {Balance::kNone};
   if (plan.causal) balances.insert(balances.end(), {Balance::kHeadTail, Balance::kStriped});
   if (!plan.documents.empty() && coversAll(plan.documents, length))
     balances.push_back(Balance::kPerDocument);
-  config.balance = oneOf(random, balances);
+  config.balance = pickOne(random, balances);
   plan.dealing = static_cast<Dealing>(*config.balance);
   return plan;
 }
@@ -102,7 +103,7 @@ std::vector<double> doubles(const at::Tensor& t) {
 }
 
 /// Returns the inputs of an attention, with each token at its position in the padded sequence.
-Numbers numbersOf(const AttendInput& in, const Plan& plan, const std::vector<Span>& unpadded) {
+Numbers numbersFrom(const AttendInput& in, const Plan& plan, const std::vector<Span>& unpadded) {
   std::vector<std::int64_t> places;
   if (plan.dealing == Dealing::kPerDocument)
     for (std::size_t d = 0; d < unpadded.size(); ++d)
@@ -126,9 +127,9 @@ Numbers numbersOf(const AttendInput& in, const Plan& plan, const std::vector<Spa
 
 AttendInput drawInput(std::mt19937& random, Case& c, AttentionDraw& draw) {
   Plan& plan = draw.plan;
-  const auto type = oneOf<at::ScalarType>(
+  const auto type = pickOne<at::ScalarType>(
       random, {at::kFloat, at::kFloat, at::kDouble, at::kBFloat16, at::kHalf});
-  plan.width = oneOf<int>(random, {4, 8});
+  plan.width = pickOne<int>(random, {4, 8});
   plan.element_bytes = static_cast<int>(c10::elementSize(type));
   plan.sum_bytes = type == at::kDouble ? 8 : 4;
   if (type == at::kBFloat16 || type == at::kHalf) c.tolerance = 2e-2;
@@ -140,7 +141,7 @@ AttendInput drawInput(std::mt19937& random, Case& c, AttentionDraw& draw) {
                  tensor(plan.kv_heads),
                  tensor(plan.kv_heads),
                  tensor(plan.heads),
-                 maskOf(plan),
+                 maskFor(plan),
                  draw.scale,
                  {}};
   if (random() % 4 == 0 && draw.may_have_sinks) in.sinks = at::randn({plan.heads}) * 2;
@@ -193,7 +194,7 @@ AttentionDraw drawAttention(std::mt19937& random) {
   draw.length = drawn(random, 1, 96);
   draw.plan = drawPlan(random, draw.config, draw.length);
   draw.config.pad = true;
-  draw.config.capture = oneOf<std::string>(random, {"none", "stats", "full", "full"});
+  draw.config.capture = pickOne<std::string>(random, {"none", "stats", "full", "full"});
   draw.config.fp8 = draw.plan.fp8 = random() % 8 == 0;
   draw.config.dropout = random() % 8 == 0 ? 0.2 : 0;
   draw.config.verify = draw.config.dropout == 0 && random() % 3 == 0;
@@ -226,7 +227,7 @@ Case recordedAttention(std::mt19937& random, AttentionDraw draw, const std::stri
     engine::inject(made, config.seams);
   }
   c.unpadded = draw.length;
-  if (config.pad) c.given = numbersOf(in, plan, draw.plan.documents);
+  if (config.pad) c.given = numbersFrom(in, plan, draw.plan.documents);
   c.oracles.emplace_back(plan);
   record(c, in, config);
   return c;

@@ -21,7 +21,7 @@ void balanceAllKeys(std::mt19937& random, TrainConfig& config, Plan& plan) {
   config.mask = MaskKind::kFull;
   config.window = plan.window = 0;
   plan.causal = false;
-  config.balance = oneOf<Balance>(random, {Balance::kHeadTail, Balance::kStriped});
+  config.balance = pickOne<Balance>(random, {Balance::kHeadTail, Balance::kStriped});
   plan.dealing = static_cast<Dealing>(*config.balance);
 }
 
@@ -124,9 +124,9 @@ void prepare(std::mt19937& random, const std::string& mistake, TrainConfig& conf
 std::string drawnCapture(std::mt19937& random, const std::string& mistake) {
   switch (traces::findMistake(mistake)->capture) {
     case traces::CaptureNeeded::kEvents:
-      return oneOf<std::string>(random, {"none", "stats", "full"});
+      return pickOne<std::string>(random, {"none", "stats", "full"});
     case traces::CaptureNeeded::kStats:
-      return oneOf<std::string>(random, {"stats", "full"});
+      return pickOne<std::string>(random, {"stats", "full"});
     default:
       return "full";
   }

@@ -42,13 +42,13 @@ Plan drawTrainingPlan(std::mt19937& random, TrainConfig& config) {
   static const std::vector<Mesh> kMeshes = {{1, 1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 4}, {1, 1, 8},
                                             {2, 1, 2}, {2, 1, 4}, {1, 2, 2}, {1, 2, 4}, {1, 4, 2},
                                             {2, 2, 2}, {1, 1, 3}, {2, 1, 1}, {1, 2, 1}};
-  const Mesh mesh = oneOf(random, kMeshes);
+  const Mesh mesh = pickOne(random, kMeshes);
   Plan plan;
   plan.dp = config.dp = mesh.dp;
   plan.tp = config.tp = mesh.tp;
   plan.cp = config.cp = mesh.cp;
   config.strategy =
-      oneOf<Strategy>(random, {Strategy::kRing, Strategy::kAllGather, Strategy::kHybrid});
+      pickOne<Strategy>(random, {Strategy::kRing, Strategy::kAllGather, Strategy::kHybrid});
   if (config.strategy == Strategy::kHybrid && plan.cp % 2 == 0) {
     plan.ulysses = config.ulysses = 2;
   } else if (config.strategy == Strategy::kHybrid) {
@@ -56,15 +56,15 @@ Plan drawTrainingPlan(std::mt19937& random, TrainConfig& config) {
   }
   config.rotate = static_cast<traces::Rotate>(random() % 3);
   config.order = static_cast<traces::Order>(random() % 2);
-  config.mask = oneOf<MaskKind>(random, {MaskKind::kFull, MaskKind::kCausal, MaskKind::kWindow,
-                                         MaskKind::kDocuments, MaskKind::kDocuments});
+  config.mask = pickOne<MaskKind>(random, {MaskKind::kFull, MaskKind::kCausal, MaskKind::kWindow,
+                                           MaskKind::kDocuments, MaskKind::kDocuments});
   plan.gathers = config.strategy == Strategy::kAllGather;
   plan.gathers_once = config.rotate == traces::Rotate::kAllGather;
   plan.own_last = config.order == traces::Order::kDiagonalLast;
   plan.causal = config.mask != MaskKind::kFull;
   std::vector<Balance> balances = {Balance::kNone};
   if (plan.causal) balances.insert(balances.end(), {Balance::kHeadTail, Balance::kStriped});
-  config.balance = oneOf(random, balances);
+  config.balance = pickOne(random, balances);
   plan.dealing = static_cast<Dealing>(*config.balance);
   plan.length = 2 * plan.cp * drawn(random, 1, 32 / plan.cp);
   const bool windowed =
@@ -122,9 +122,10 @@ void drawTokens(std::mt19937& random, Case& c, const TrainConfig& config, Plan p
 }  // namespace
 
 void drawTrainingType(std::mt19937& random, Case& c, TrainConfig& config, Plan& plan) {
-  config.dtype = oneOf<traces::DType>(random, {traces::DType::kFloat32, traces::DType::kFloat32,
-                                               traces::DType::kFloat64, traces::DType::kBFloat16});
-  plan.element_bytes = static_cast<int>(traces::sizeOf(config.dtype));
+  config.dtype =
+      pickOne<traces::DType>(random, {traces::DType::kFloat32, traces::DType::kFloat32,
+                                      traces::DType::kFloat64, traces::DType::kBFloat16});
+  plan.element_bytes = static_cast<int>(traces::byteSize(config.dtype));
   plan.sum_bytes = config.dtype == traces::DType::kFloat64 ? 8 : 4;
   if (config.dtype == traces::DType::kBFloat16) c.tolerance = 2e-2;
 }
@@ -133,8 +134,8 @@ namespace {
 
 void drawMistake(std::mt19937& random, Case& c, TrainConfig& config) {
   if (random() % 2) return;
-  c.mistake = oneOf<std::string>(random, {"missing_position_ids", "naive_sum_merge",
-                                          "missing_cp_grad_reduce", "nan_from_one_rank"});
+  c.mistake = pickOne<std::string>(random, {"missing_position_ids", "naive_sum_merge",
+                                            "missing_cp_grad_reduce", "nan_from_one_rank"});
   config.mistakes = {c.mistake};
   c.out_is_plain = c.mistake != "naive_sum_merge";
 }
@@ -217,7 +218,7 @@ void drawRest(std::mt19937& random, Case& c, TrainConfig& config, Plan& plan) {
   drawTrainingType(random, c, config, plan);
   drawMistake(random, c, config);
   config.steps = drawn(random, 1, 2);
-  config.capture = oneOf<std::string>(random, {"none", "stats", "values:steps=0", "full"});
+  config.capture = pickOne<std::string>(random, {"none", "stats", "values:steps=0", "full"});
   config.verify = random() % 3 == 0;
 }
 

@@ -65,7 +65,7 @@ inline int drawn(std::mt19937& random, int least, int most) {
   return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
 }
 template <typename T>
-T oneOf(std::mt19937& random, const std::vector<T>& list) {
+T pickOne(std::mt19937& random, const std::vector<T>& list) {
   return list[random() % list.size()];
 }
 /// Documents of random lengths, of all of the sequence or with padding between.

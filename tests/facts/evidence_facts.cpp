@@ -54,7 +54,7 @@ class EvidenceFacts : FindingFacts {
       for (int group = 0; group < c_.groups(); ++group) {
         std::int64_t of_sequence = 0;
         for (int token = 0; token < oracle_.plan().length; ++token)
-          of_sequence += c_.positionOf(step, group, token) != token;
+          of_sequence += c_.positionFor(step, group, token) != token;
         wrong += of_sequence;
         all += of_sequence > 0 ? oracle_.plan().length : 0;
       }
@@ -105,15 +105,15 @@ class EvidenceFacts : FindingFacts {
         says("Row (\\d+) of the rank's shard is token (\\d+) in (\\S+) and token (\\d+) in "
              "(\\S+)\\."));
     expectFirst(number(1));
-    EXPECT_EQ(number(2), tokenOf(words_[3], number(1)));
-    EXPECT_EQ(number(4), tokenOf(words_[5], number(1)));
+    EXPECT_EQ(number(2), tokenFor(words_[3], number(1)));
+    EXPECT_EQ(number(4), tokenFor(words_[5], number(1)));
     EXPECT_EQ(f_.buffer, words_[5]);
   }
 
   void ofShards() const {
     if (says("The declared balance is (\\S+), and the rank holds the first (\\d+) tokens in a row, "
              "as without a balance\\.")) {
-      EXPECT_EQ(words_[1], nameOf(oracle_.plan().dealing));
+      EXPECT_EQ(words_[1], nameFor(oracle_.plan().dealing));
       EXPECT_EQ(number(2), oracle_.plan().length / c_.cp);
       EXPECT_EQ(rank_, 0);
       return;
@@ -132,10 +132,10 @@ class EvidenceFacts : FindingFacts {
       const auto other = static_cast<int>(number(1));
       EXPECT_EQ(number(2), f_.rank.value());
       std::vector<int> ids, of_other;
-      for (const int token : own) ids.push_back(c_.positionOf(step_, group_, token));
+      for (const int token : own) ids.push_back(c_.positionFor(step_, group_, token));
       const PlanOracle& theirs = c_.oracle(step_, other / c_.cp);
       for (const int token : theirs.own(other % c_.cp))
-        of_other.push_back(c_.positionOf(step_, other / c_.cp, token));
+        of_other.push_back(c_.positionFor(step_, other / c_.cp, token));
       EXPECT_NE(ids, of_other);
       return;
     }
@@ -151,7 +151,7 @@ class EvidenceFacts : FindingFacts {
 
   void ofBalance() const {
     ASSERT_TRUE(says("The sequence is dealt by (\\S+), and every query attends to every key: .*"));
-    EXPECT_EQ(words_[1], nameOf(oracle_.plan().dealing));
+    EXPECT_EQ(words_[1], nameFor(oracle_.plan().dealing));
   }
 
  private:
@@ -159,7 +159,7 @@ class EvidenceFacts : FindingFacts {
     std::int64_t targets = 0, wrong = 0, lost = 0;
   };
 
-  static std::string nameOf(Dealing dealing) {
+  static std::string nameFor(Dealing dealing) {
     constexpr const char* kNames[] = {"none", "head_tail", "striped", "per_document"};
     return kNames[static_cast<int>(dealing)];
   }
@@ -171,7 +171,7 @@ class EvidenceFacts : FindingFacts {
   std::int64_t equalPart(std::int64_t row) const {
     return rank_ * (oracle_.plan().length / c_.cp) + row;
   }
-  std::int64_t tokenOf(const std::string& buffer, std::int64_t row) const {
+  std::int64_t tokenFor(const std::string& buffer, std::int64_t row) const {
     return buffer == "position_ids" ? equalPart(row) : dealt(row);
   }
   void expectFirst(std::int64_t row) const {
@@ -190,8 +190,8 @@ class EvidenceFacts : FindingFacts {
         for (int rank = 0; rank < c_.cp; ++rank)
           for (int row = 0; row < std::ssize(oracle.own(rank)); ++row)
             take(look, rank, row,
-                 c_.positionOf(look.step, look.group,
-                               oracle.own(rank)[static_cast<std::size_t>(row)]));
+                 c_.positionFor(look.step, look.group,
+                                oracle.own(rank)[static_cast<std::size_t>(row)]));
       }
   }
 

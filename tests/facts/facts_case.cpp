@@ -19,7 +19,7 @@ bool gather(const Case& c, TensorKind kind, const traces::Place& place, int grou
   const PlanOracle& oracle = c.oracle(place.train_step, group);
   for (int rank = 0; rank < c.cp; ++rank) {
     const auto* record =
-        c.trace->findTensor({kind, ""}, place, WorldRank::of(c.worldOf(group, rank)));
+        c.trace->findTensor({kind, ""}, place, WorldRank::of(c.worldRankFor(group, rank)));
     const auto values = record ? c.trace->values(*record) : std::nullopt;
     const auto& tokens = oracle.own(rank);
     if (!values || values->size() * static_cast<std::size_t>(c.cp) != whole.size()) return false;

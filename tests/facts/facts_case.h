@@ -45,7 +45,7 @@ struct Case {
   const PlanOracle& oracle(int step, int group) const {
     return oracles[static_cast<std::size_t>(step * dp + group / tp)];
   }
-  int worldOf(int group, int rank) const { return group * cp + rank; }
+  int worldRankFor(int group, int rank) const { return group * cp + rank; }
   /// Returns the index of a token of a sequence in `tokens` and `labels`.
   std::size_t at(int step, int group, int row, int token) const {
     const Plan& plan = oracles.front().plan();
@@ -57,7 +57,7 @@ struct Case {
   }
   /// q, k, v of one layer; nothing where they were not kept.
   std::optional<Numbers> numbers(int step, int layer, int group) const;
-  int positionOf(int step, int group, int token) const {
+  int positionFor(int step, int group, int token) const {
     const int length = oracles.front().plan().length;
     return positions[static_cast<std::size_t>((step * dp + group / tp) * length + token)];
   }

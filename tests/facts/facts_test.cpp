@@ -80,7 +80,7 @@ TEST(FactsTest, AnyEventsLieOnTheTimelineWhereTheyWere) {
     cursor.place.train_step = static_cast<int>(campaign.random()() % 3);
     std::vector<int> ranks(static_cast<std::size_t>(drawn.ranks));
     std::iota(ranks.begin(), ranks.end(), 0);
-    expectTimelineOf(drawn.trace, cursor, ranks, campaign.random());
+    expectTimelineViews(drawn.trace, cursor, ranks, campaign.random());
   }
 }
 

@@ -30,7 +30,7 @@ class FindingFacts {
     return std::stoll(digits);
   }
   double real(std::size_t group) const { return std::stod(words_[group]); }
-  int world(int rank) const { return c_.worldOf(group_, rank); }
+  int world(int rank) const { return c_.worldRankFor(group_, rank); }
 
   const Case& c_;
   const traces::Finding& f_;

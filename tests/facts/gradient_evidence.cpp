@@ -60,7 +60,7 @@ class GradientFacts : FindingFacts {
     const std::string list = words_[2];
     auto ranks = summedRanks();
     std::erase_if(ranks, [this](int world) {  // whose part is nothing, whatever it is scaled by
-      return targetsOf(c_, step_, world / c_.cp, world % c_.cp) == 0;
+      return countTargets(c_, step_, world / c_.cp, world % c_.cp) == 0;
     });
     std::size_t shown = 0;
     bool smaller = false;
@@ -167,7 +167,8 @@ class GradientFacts : FindingFacts {
     ranks.reserve(static_cast<std::size_t>(c_.groups()) * static_cast<std::size_t>(c_.cp));
     for (int tp = 0; tp < c_.tp; ++tp)
       for (int dp = 0; dp < c_.dp; ++dp)
-        for (int rank = 0; rank < c_.cp; ++rank) ranks.push_back(c_.worldOf(dp * c_.tp + tp, rank));
+        for (int rank = 0; rank < c_.cp; ++rank)
+          ranks.push_back(c_.worldRankFor(dp * c_.tp + tp, rank));
     return ranks;
   }
 };

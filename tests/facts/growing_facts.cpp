@@ -90,7 +90,7 @@ class GrowingFacts {
 
   std::set<int> recordedSources(int rank) const {
     std::set<int> sources;
-    const auto world = traces::WorldRank::of(c_.worldOf(look_.group, rank));
+    const auto world = traces::WorldRank::of(c_.worldRankFor(look_.group, rank));
     for (const auto& event : part_->eventsAt(cursor_.place, world))
       if (event.kind == EventKind::kAttend) sources.insert(event.source_rank.value());
     return sources;
@@ -134,7 +134,7 @@ class GrowingFacts {
     for (int step = 0; step < oracle().ringSteps(); ++step)
       for (int rank = 0; rank < c_.cp; ++rank) {
         place.stage = traces::RingStep::of(step);
-        const auto world = traces::WorldRank::of(c_.worldOf(look_.group, rank));
+        const auto world = traces::WorldRank::of(c_.worldRankFor(look_.group, rank));
         for (const auto& event : trace.eventsAt(place, world))
           count += event.kind == EventKind::kAttend;
       }
@@ -167,8 +167,9 @@ class GrowingFacts {
     const std::string positions = viz::makePositionStrip(*part_, cursor_).verdict();
     int known = 0;
     for (int rank = 0; rank < c_.cp; ++rank) {
-      const auto* tensor = part_->findTensor({traces::TensorKind::kPositionIds, ""}, {look_.step},
-                                             traces::WorldRank::of(c_.worldOf(look_.group, rank)));
+      const auto* tensor =
+          part_->findTensor({traces::TensorKind::kPositionIds, ""}, {look_.step},
+                            traces::WorldRank::of(c_.worldRankFor(look_.group, rank)));
       known += tensor && part_->values(*tensor);
     }
     EXPECT_TRUE(!has(positions, "✓ all") || known == c_.cp) << positions;

@@ -21,7 +21,7 @@ bool logsTheRightLoss(const Case& c) {
         group % c.tp != 0)
       continue;
     sum += tensor.stats.mean;
-    targets += static_cast<double>(targetsOf(c, 0, group, world % c.cp));
+    targets += static_cast<double>(countTargets(c, 0, group, world % c.cp));
   }
   const double right = sum / targets, logged = c.trace->note("step.0").at("loss").get<double>();
   return std::abs(logged - right) <= 1e-5 * right;
@@ -31,7 +31,7 @@ bool logsTheRightLoss(const Case& c) {
 bool changesTheLoss(const Case& c) {
   std::set<std::int64_t> targets;
   for (int group = 0; group < c.groups(); group += c.tp)
-    for (int rank = 0; rank < c.cp; ++rank) targets.insert(targetsOf(c, 0, group, rank));
+    for (int rank = 0; rank < c.cp; ++rank) targets.insert(countTargets(c, 0, group, rank));
   if (targets.contains(0)) return false;  // another of these mistakes may be its name
   return !logsTheRightLoss(c);
 }
@@ -56,7 +56,7 @@ bool mergesBlocks(const Case& c) {
 }
 
 /// Returns the number of ranks with at least one key that the query attends.
-int blocksOf(const PlanOracle& oracle, int rank, int query) {
+int blocksFor(const PlanOracle& oracle, int rank, int query) {
   return static_cast<int>(std::ranges::count_if(oracle.ring(rank), [&](int source) {
     return std::ranges::any_of(oracle.attended(source),
                                [&](int key) { return oracle.allowed(query, key); });
@@ -71,7 +71,7 @@ bool mergesBlocksOfTargets(const Case& c) {
       for (int rank = 0; rank < c.cp; ++rank)
         for (const int query : oracle.own(rank))
           for (int row = 0; row < oracle.plan().batch; ++row)
-            if (c.labels[c.at(step, group, row, query)] >= 0 && blocksOf(oracle, rank, query) > 1)
+            if (c.labels[c.at(step, group, row, query)] >= 0 && blocksFor(oracle, rank, query) > 1)
               return true;
     }
   return false;

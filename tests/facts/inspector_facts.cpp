@@ -13,15 +13,15 @@ namespace {
 void expectLine(const Case& c, const Look& look, const viz::LseLine& says, int source) {
   SCOPED_TRACE("line of block " + std::to_string(source) + ": " + says.words);
   const PlanOracle& oracle = c.oracle(look.step, look.group);
-  EXPECT_EQ(says.source_rank.value(), c.worldOf(look.group, source));
-  const int step = oracle.stepOf(look.rank, source, false);
+  EXPECT_EQ(says.source_rank.value(), c.worldRankFor(look.group, source));
+  const int step = oracle.findStep(look.rank, source, false);
   EXPECT_EQ(says.ring_step.value(), step);
   if (!look.backward && step > look.ring_step) {
     EXPECT_EQ(says.words, "to come");
     return;
   }
   if (oracle.pairs(look.rank, source) == 0) {
-    EXPECT_NE(says.words.find(briefOf(oracle.reason(look.rank, source))), std::string::npos);
+    EXPECT_NE(says.words.find(briefWords(oracle.reason(look.rank, source))), std::string::npos);
     return;
   }
   if (!c.stats) {
@@ -57,7 +57,7 @@ void expectInspector(const Case& c, const Look& look) {
   std::smatch words;
   ASSERT_TRUE(std::regex_match(scene.title, words,
                                std::regex("rank (\\d+) · layer (\\d+) · (forward|backward)")));
-  EXPECT_EQ(std::stoi(words[1]), c.worldOf(look.group, look.rank));
+  EXPECT_EQ(std::stoi(words[1]), c.worldRankFor(look.group, look.rank));
   EXPECT_EQ(std::stoi(words[2]), look.layer);
   EXPECT_EQ(words[3] == "backward", look.backward);
   EXPECT_EQ(scene.worst.empty(), !c.verify);

@@ -64,7 +64,7 @@ class LayoutFacts : FindingFacts {
              "key\\) pairs?\\."));
     const PlanOracle used = cutWherever();
     EXPECT_EQ(number(1), std::ssize(oracle_.plan().documents));
-    const auto runs = runsOf(used.own(rank_));
+    const auto runs = toRuns(used.own(rank_));
     EXPECT_EQ(number(2), std::ssize(runs));
     EXPECT_EQ(number(3), runs.front().begin);
     EXPECT_EQ(number(4), runs.front().end - 1);
@@ -140,7 +140,7 @@ class LayoutFacts : FindingFacts {
     plan.dealing = Dealing::kHeadTail;
     return PlanOracle(plan);
   }
-  static std::vector<Span> runsOf(const std::vector<int>& tokens) {
+  static std::vector<Span> toRuns(const std::vector<int>& tokens) {
     std::vector<Span> runs;
     for (const int token : tokens) {
       if (runs.empty() || runs.back().end != token) runs.push_back({token, token});

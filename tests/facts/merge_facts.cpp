@@ -38,7 +38,7 @@ class MergeFacts {
       return;
     }
     EXPECT_EQ(scene_.token.value(), token_);
-    EXPECT_EQ(history.attending.value(), c_.worldOf(look_.group, attending_));
+    EXPECT_EQ(history.attending.value(), c_.worldRankFor(look_.group, attending_));
     expectSteps();
   }
 
@@ -54,7 +54,7 @@ class MergeFacts {
       for (const int source : oracle_.sources(attending_, step, false)) {
         const viz::MergeStep& says = steps[at++];
         EXPECT_EQ(says.ring_step.value(), step);
-        EXPECT_EQ(says.source_rank.value(), c_.worldOf(look_.group, source));
+        EXPECT_EQ(says.source_rank.value(), c_.worldRankFor(look_.group, source));
         expectWords(says, source);
         if (!exact) continue;
         const Attended block =
@@ -96,7 +96,7 @@ class MergeFacts {
     } else if (oracle_.pairs(attending_, source) > 0) {
       EXPECT_EQ(says.words, "no key of it is for this row");
     } else {
-      EXPECT_NE(says.words.find(briefOf(oracle_.reason(attending_, source))), std::string::npos)
+      EXPECT_NE(says.words.find(briefWords(oracle_.reason(attending_, source))), std::string::npos)
           << says.words;
     }
   }

@@ -50,7 +50,8 @@ bool MistakenPairs::attends(int rank, std::size_t query_row, int source,
                             std::size_t key_row) const {
   if (how_ == How::kOthersWhole && source != rank) return true;
   if (how_ == How::kOwnOnly && source != rank) return false;
-  if (how_ == How::kEndsAtJumps && partsOf(rank)[query_row] != partsOf(rank)[key_row]) return false;
+  if (how_ == How::kEndsAtJumps && partsFor(rank)[query_row] != partsFor(rank)[key_row])
+    return false;
   return wrong_.allowed(tokens_[static_cast<std::size_t>(rank)][query_row],
                         tokens_[static_cast<std::size_t>(source)][key_row]);
 }
@@ -106,7 +107,7 @@ bool MistakenPairs::changesAny() const {
 bool MistakenPairs::crossesDocuments() const {
   for (int q = 0; q < right_.plan().length; ++q)
     for (int k = 0; k < right_.plan().length; ++k) {
-      const auto of_query = right_.documentOf(q), of_key = right_.documentOf(k);
+      const auto of_query = right_.documentAt(q), of_key = right_.documentAt(k);
       if (of_query && of_key && of_query->begin != of_key->begin && wrong_.allowed(q, k))
         return true;
     }

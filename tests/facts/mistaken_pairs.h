@@ -35,7 +35,9 @@ class MistakenPairs {
   template <typename Holds>
   std::int64_t count(int rank, int source, Holds holds) const;
   /// Number of the part of the rank's rows, which jumps of its tokens end.
-  const std::vector<int>& partsOf(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
+  const std::vector<int>& partsFor(int rank) const {
+    return parts_[static_cast<std::size_t>(rank)];
+  }
 
   const PlanOracle& right_;
   PlanOracle wrong_;

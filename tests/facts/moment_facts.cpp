@@ -111,7 +111,7 @@ void expectAxis(const Case& c, const Look& look) {
   std::multiset<Bar> bars, shown_bars;
   std::multiset<Arrow> arrows, shown_arrows;
   for (int rank = 0; rank < c.cp; ++rank) {
-    const int world = c.worldOf(look.group, rank);
+    const int world = c.worldRankFor(look.group, rank);
     EXPECT_EQ(scene.lanes[static_cast<std::size_t>(rank)].rank.value(), world);
     for (const Event& e : c.trace->events(traces::WorldRank::of(world))) {
       traces::Place pass = e.place;
@@ -120,7 +120,7 @@ void expectAxis(const Case& c, const Look& look) {
       if (isBar(e.kind))
         bars.insert({rank, static_cast<int>(e.kind), e.source_rank.value(), e.begin_ns, e.end_ns});
       if (e.kind != EventKind::kSend) continue;
-      arrows.insert({rank, e.peer.value() - c.worldOf(look.group, 0), e.source_rank.value(),
+      arrows.insert({rank, e.peer.value() - c.worldRankFor(look.group, 0), e.source_rank.value(),
                      e.payload == traces::Payload::kDkv, e.start_ns, e.end_ns});
       expectReceived(c, e);
     }
@@ -141,7 +141,7 @@ void expectInstant(const Case& c, const Look& look, std::mt19937& random) {
   cursor.axis = viz::Axis::kTime;
   cursor.phase = static_cast<double>(random() % 17) / 16;
   const auto scene = viz::makeRingScene(*c.trace, cursor);
-  const auto mine = spellsOf(c, c.worldOf(look.group, look.rank));
+  const auto mine = spellsOf(c, c.worldRankFor(look.group, look.rank));
   const auto here = std::ranges::find(mine, look.place(), &Spell::place);
   if (here == mine.end()) return;
   const auto instant =
@@ -150,7 +150,7 @@ void expectInstant(const Case& c, const Look& look, std::mt19937& random) {
   EXPECT_EQ(viz::instantAt(scene, cursor.phase), instant);
   for (int rank = 0; rank < c.cp; ++rank) {
     const auto& says = scene.ranks[static_cast<std::size_t>(rank)];
-    const auto spells = spellsOf(c, c.worldOf(look.group, rank));
+    const auto spells = spellsOf(c, c.worldRankFor(look.group, rank));
     const Spell* at = rank == look.rank ? &*here : spellAt(spells, instant);
     if (!at) continue;
     SCOPED_TRACE("rank " + std::to_string(rank) + " stands at " + traces::describe(at->place));
@@ -169,7 +169,7 @@ void expectInstant(const Case& c, const Look& look, std::mt19937& random) {
     std::multiset<int> sources, expected;
     for (const auto source : says.sources) sources.insert(source.value());
     for (const int source : oracle.attended(rank, at->place.stage.value(), backward))
-      expected.insert(c.worldOf(look.group, source));
+      expected.insert(c.worldRankFor(look.group, source));
     EXPECT_EQ(sources, expected);
   }
 }

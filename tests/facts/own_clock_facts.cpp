@@ -169,7 +169,7 @@ class OwnClockFacts {
     if (borders.empty()) return;
     const auto rank = WorldRank::of(r);
     for (int i = 0; i < 16; ++i) {
-      const auto [run, model] = oneOf(random_, borders);
+      const auto [run, model] = pickOne(random_, borders);
       double least = static_cast<double>(model), most = least;
       std::int64_t first = run, last = run;
       for (const auto& [other_run, other_model] : borders) {
@@ -182,7 +182,7 @@ class OwnClockFacts {
       EXPECT_LE(clock().modelled(rank, run), most);
       EXPECT_GE(clock().recordedAt(rank, static_cast<double>(model)), first);
       EXPECT_LE(clock().recordedAt(rank, static_cast<double>(model)), last);
-      const auto [later_run, later_model] = oneOf(random_, borders);
+      const auto [later_run, later_model] = pickOne(random_, borders);
       const std::int64_t a = (run + later_run) / 2, b = std::max(run, later_run);
       EXPECT_LE(clock().modelled(rank, a), clock().modelled(rank, b));
       const double half = static_cast<double>(model + later_model) / 2;
@@ -267,7 +267,7 @@ void expectOwnClock(const Case& c, const Look& look, std::mt19937& random) {
   OwnClockFacts(step, random).expect();
   if (meant.tied() || testing::Test::HasFailure()) return;
   std::vector<int> ranks;
-  for (int rank = 0; rank < c.cp; ++rank) ranks.push_back(c.worldOf(look.group, rank));
+  for (int rank = 0; rank < c.cp; ++rank) ranks.push_back(c.worldRankFor(look.group, rank));
   expectOwnAccount(step, ranks);
   expectCriticalPath(step);
 }

@@ -17,7 +17,7 @@ class RecordedPairs {
  public:
   RecordedPairs(const Case& c, const PlanOracle& oracle, int group, int rank, traces::Place pass)
       : oracle_(oracle), rank_(rank) {
-    for (const Event& event : c.trace->events(traces::WorldRank::of(c.worldOf(group, rank)))) {
+    for (const Event& event : c.trace->events(traces::WorldRank::of(c.worldRankFor(group, rank)))) {
       traces::Place place = event.place;
       place.stage = traces::RingStep::none();
       if (event.kind != traces::EventKind::kAttend || place != pass) continue;
@@ -164,7 +164,7 @@ class PairFacts : FindingFacts {
     const RecordedPairs recorded(c_, oracle_, group_, rank_, pass);
     EXPECT_EQ(number(2), recorded.leftOut());
     EXPECT_EQ(number(4), world(recorded.firstCut()));
-    EXPECT_EQ(f_.place.stage.value(), oracle_.stepOf(rank_, recorded.firstCut(), false));
+    EXPECT_EQ(f_.place.stage.value(), oracle_.findStep(rank_, recorded.firstCut(), false));
   }
 
  private:
@@ -232,7 +232,7 @@ class PairFacts : FindingFacts {
   }
   void expectTooMany(const Said& at) const {
     expectRanks(at, [this](int rank) { return pairs_.tooMany(rank); });
-    EXPECT_EQ(f_.place.stage.value(), oracle_.stepOf(rank_, firstSource(), false));
+    EXPECT_EQ(f_.place.stage.value(), oracle_.findStep(rank_, firstSource(), false));
   }
   int firstSource() const {
     for (int step = 0; step < oracle_.ringSteps(); ++step)

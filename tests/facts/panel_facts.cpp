@@ -17,7 +17,7 @@
 namespace ringscope::facts {
 int usedPosition(const Case& c, const Look& look, int rank, int row) {
   const int token = c.oracle(look.step, look.group).own(rank)[static_cast<std::size_t>(row)];
-  return c.mistake == "missing_position_ids" ? row : c.positionOf(look.step, look.group, token);
+  return c.mistake == "missing_position_ids" ? row : c.positionFor(look.step, look.group, token);
 }
 
 namespace {
@@ -27,7 +27,7 @@ std::int64_t wrongPositions(const Case& c, const Look& look, int rank) {
   const auto& own = c.oracle(look.step, look.group).own(rank);
   for (int row = 0; row < std::ssize(own); ++row)
     wrong += usedPosition(c, look, rank, row) !=
-             c.positionOf(look.step, look.group, own[static_cast<std::size_t>(row)]);
+             c.positionFor(look.step, look.group, own[static_cast<std::size_t>(row)]);
   return wrong;
 }
 
@@ -44,9 +44,9 @@ void expectTable(const Case& c, const Look& look) {
     EXPECT_EQ(cell.position, usedPosition(c, look, look.rank, static_cast<int>(row)));
     EXPECT_EQ(cell.should_position.has_value(), known);
     if (known) {
-      EXPECT_EQ(cell.should_position, c.positionOf(look.step, look.group, own[row]));
+      EXPECT_EQ(cell.should_position, c.positionFor(look.step, look.group, own[row]));
     }
-    const auto document = oracle.documentOf(own[row]);
+    const auto document = oracle.documentAt(own[row]);
     const bool begins = own[row] > 0 && document && document->begin == own[row];
     EXPECT_EQ(cell.begins_document, begins);
     EXPECT_FALSE(cell.labelWrong());
@@ -64,13 +64,13 @@ void expectStripTokens(const Case& c, const Look& look, const viz::PositionStrip
   for (int rank = 0; rank < c.cp; ++rank) {
     const auto& own = c.oracle(look.step, look.group).own(rank);
     const viz::PositionRow& row = strip.rows[static_cast<std::size_t>(rank)];
-    EXPECT_EQ(row.rank.value(), c.worldOf(look.group, rank));
+    EXPECT_EQ(row.rank.value(), c.worldRankFor(look.group, rank));
     std::size_t local = 0;
     for (const viz::PositionRun& run : row.runs)
       for (std::int64_t i = 0; i < run.tokens; ++i, ++local) {
         ASSERT_LT(local, own.size());
         const int used = usedPosition(c, look, rank, static_cast<int>(local));
-        const int should = c.positionOf(look.step, look.group, own[local]);
+        const int should = c.positionFor(look.step, look.group, own[local]);
         EXPECT_EQ(run.begin + i, used);
         EXPECT_EQ(run.wrong, known && used != should);
         if (i == 0 && known) {
@@ -110,7 +110,7 @@ void expectPositions(const Case& c, const Look& look) {
 
 void expectMemory(const Case& c, const Look& look) {
   const auto scene = viz::makeMemoryScene(*c.trace, look.cursor(c));
-  const int world = c.worldOf(look.group, look.rank);
+  const int world = c.worldRankFor(look.group, look.rank);
   // Samples of the same instant belong together, and each category occurs once among them.
   std::array<std::int64_t, viz::kMemoryCategories> now{};
   std::int64_t most = 0, sum = 0;
@@ -175,7 +175,7 @@ void expectTimeline(const Case& c, const Look& look) {
     for (int step = 0; step < oracle.ringSteps(); ++step)
       for (const Hop& hop : oracle.hops(rank, step, look.backward))
         expected.insert(
-            {hop.from, hop.to, c.worldOf(look.group, hop.source), hop.payload == "dkv"});
+            {hop.from, hop.to, c.worldRankFor(look.group, hop.source), hop.payload == "dkv"});
   }
   for (const auto& flow : scene.flows)
     shown.insert(
@@ -183,7 +183,8 @@ void expectTimeline(const Case& c, const Look& look) {
   EXPECT_EQ(shown, expected);
   std::int64_t bars = 0;
   for (int rank = 0; rank < c.cp; ++rank)
-    for (const auto& event : c.trace->events(traces::WorldRank::of(c.worldOf(look.group, rank)))) {
+    for (const auto& event :
+         c.trace->events(traces::WorldRank::of(c.worldRankFor(look.group, rank)))) {
       traces::Place pass = event.place;
       pass.stage = look.place().stage;
       if (!(pass == look.place()) || event.place.stage.isNone()) continue;

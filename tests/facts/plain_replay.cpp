@@ -100,7 +100,7 @@ void PlainReplay::runRanks() {
       if (op.kind == Op::Kind::kPost && hardware_.overlap) post(exchange, now);
       if (op.kind == Op::Kind::kWait) {
         post(exchange, now);
-        now = std::max(now, arrivalOf(exchange));
+        now = std::max(now, arrivalTime(exchange));
       }
       if (op.kind == Op::Kind::kCollective) {
         joined_[op.subject].push_back(now);
@@ -119,7 +119,7 @@ void PlainReplay::post(const Exchange& exchange, std::int64_t now) {
 }
 
 /// A sender waits until the bytes have left, a receiver until they are there.
-std::int64_t PlainReplay::arrivalOf(const Exchange& exchange) const {
+std::int64_t PlainReplay::arrivalTime(const Exchange& exchange) const {
   std::int64_t last = 0;
   for (const End& end : exchanges_.at(exchange))
     last = std::max(last, end.sends ? moves[end.message].left : moves[end.message].end);

@@ -73,7 +73,7 @@ class PlainReplay {
 
   void runRanks();
   void post(const Exchange& exchange, std::int64_t now);
-  std::int64_t arrivalOf(const Exchange& exchange) const;
+  std::int64_t arrivalTime(const Exchange& exchange) const;
   void joinCollectives();
   void moveMessages();
   bool isOrdered(const Want& a, const Want& b) const;

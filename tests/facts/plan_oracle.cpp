@@ -62,7 +62,7 @@ void PlanOracle::dealHalves(const Span& slot) {
     }
 }
 
-std::optional<Span> PlanOracle::documentOf(int token) const {
+std::optional<Span> PlanOracle::documentAt(int token) const {
   if (plan_.documents.empty()) return Span{0, plan_.length};
   for (const Span& document : plan_.documents)
     if (token >= document.begin && token < document.end) return document;
@@ -72,11 +72,11 @@ std::optional<Span> PlanOracle::documentOf(int token) const {
 bool PlanOracle::allowed(int query, int key) const {
   if (plan_.causal && key > query) return false;
   if (plan_.window > 0 && key <= query - plan_.window) return false;
-  const auto of_query = documentOf(query), of_key = documentOf(key);
+  const auto of_query = documentAt(query), of_key = documentAt(key);
   return of_query && of_key && of_query->begin == of_key->begin;
 }
 
-int PlanOracle::ownerOf(int token) const {
+int PlanOracle::findOwner(int token) const {
   return owner_[static_cast<std::size_t>(token)];
 }
 
@@ -120,7 +120,7 @@ std::vector<int> PlanOracle::attended(int rank, int step, bool backward) const {
   return attended;
 }
 
-int PlanOracle::stepOf(int rank, int source, bool backward) const {
+int PlanOracle::findStep(int rank, int source, bool backward) const {
   for (int step = 0; step < ringSteps(); ++step)
     for (const int held : sources(rank, step, backward))
       if (held == source) return step;
@@ -162,7 +162,7 @@ Reason PlanOracle::reason(int rank, int source) const {
       if (allowed(q, k)) return Reason::kAttends;
       if (plan_.causal && k > q) continue;
       in_reach = true;
-      const auto of_query = documentOf(q), of_key = documentOf(k);
+      const auto of_query = documentAt(q), of_key = documentAt(k);
       by_window = by_window && plan_.window > 0 && k <= q - plan_.window;
       by_documents = by_documents && !(of_query && of_key && of_query->begin == of_key->begin);
     }
@@ -228,7 +228,7 @@ std::vector<std::vector<int>> PlanOracle::chunks(bool owners_known) const {
   std::vector<std::vector<int>> joined;
   for (int token = 0; token < plan_.length; ++token) {
     const bool same =
-        token > 0 && ownerOf(token) / plan_.ulysses == ownerOf(token - 1) / plan_.ulysses;
+        token > 0 && findOwner(token) / plan_.ulysses == findOwner(token - 1) / plan_.ulysses;
     if (!same) joined.emplace_back();
     joined.back().push_back(token);
   }

@@ -59,7 +59,7 @@ class PlanOracle {
   const std::vector<int>& own(int rank) const { return own_[static_cast<std::size_t>(rank)]; }
   /// Tokens that it attends with: those of all who share heads with it.
   std::vector<int> attended(int rank) const;
-  int ownerOf(int token) const;
+  int findOwner(int token) const;
   std::vector<int> sharers(int rank) const;
   /// Returns the ranks that pass KV around, in the order of the ring.
   std::vector<int> ring(int rank) const;
@@ -68,7 +68,7 @@ class PlanOracle {
   /// Returns the sources with at least one key that this rank attends.
   std::vector<int> attended(int rank, int step, bool backward) const;
   /// The ring step in which a rank has a block.
-  int stepOf(int rank, int source, bool backward) const;
+  int findStep(int rank, int source, bool backward) const;
 
   std::int64_t pairs(int rank, int source) const;
   /// Tokens of its queries that see a key of one of these blocks.
@@ -89,7 +89,7 @@ class PlanOracle {
   /// whose among ranks that share heads.
   std::vector<std::vector<int>> chunks(bool owners_known) const;
   /// The document of a token; nothing: padding.
-  std::optional<Span> documentOf(int token) const;
+  std::optional<Span> documentAt(int token) const;
 
  private:
   void deal();

@@ -22,15 +22,15 @@ using traces::Strategy;
 
 traces::Hardware drawHardware(std::mt19937& random) {
   traces::Hardware hardware;
-  hardware.link = oneOf<traces::Link>(random, {{"case", 0, 0, true, true},
-                                               {"case", 25, 5, true, true},
-                                               {"case", 0.5, 0, true, true},
-                                               {"case", 300, 2.5, true, true}});
+  hardware.link = pickOne<traces::Link>(random, {{"case", 0, 0, true, true},
+                                                 {"case", 25, 5, true, true},
+                                                 {"case", 0.5, 0, true, true},
+                                                 {"case", 300, 2.5, true, true}});
   hardware.link.full_duplex = random() % 4 > 0;
   hardware.link.shared = random() % 4 > 0;
   hardware.overlap = random() % 4 > 0;
-  hardware.compute_scale = oneOf<double>(random, {1, 1, 2, 0.5});
-  hardware.floors = oneOf<traces::Floors>(random, {{}, {}, {2.4, 8.4}, {0.01, 30}});
+  hardware.compute_scale = pickOne<double>(random, {1, 1, 2, 0.5});
+  hardware.floors = pickOne<traces::Floors>(random, {{}, {}, {2.4, 8.4}, {0.01, 30}});
   if (random() % 4 == 0) hardware.device = traces::DeviceShare{"case", 0.25};
   if (random() % 4 == 0) hardware.tp_link = traces::Link{"case of tp", 450, 3.4, true, true};
   return hardware;
@@ -44,7 +44,7 @@ traces::ModelSizes drawSizes(std::mt19937& random) {
   sizes.layers = drawn(random, 1, 3);
   sizes.kv_heads = drawn(random, 1, 8);
   sizes.heads = sizes.kv_heads * drawn(random, 1, 4);
-  sizes.head_dim = oneOf<int>(random, {8, 64});
+  sizes.head_dim = pickOne<int>(random, {8, 64});
   sizes.hidden_size = sizes.heads * sizes.head_dim;
   sizes.intermediate_size = 4 * sizes.hidden_size;
   sizes.vocab_size = 2 * drawn(random, 50, 5000);
@@ -55,19 +55,19 @@ traces::ModelSizes drawSizes(std::mt19937& random) {
 RunSpec drawRun(std::mt19937& random) {
   RunSpec run;
   run.dp = drawn(random, 1, 2);
-  run.tp = oneOf<int>(random, {1, 1, 2});
-  run.cp = oneOf<int>(random, {1, 2, 3, 4, 6, 8});
+  run.tp = pickOne<int>(random, {1, 1, 2});
+  run.cp = pickOne<int>(random, {1, 2, 3, 4, 6, 8});
   run.strategy = static_cast<Strategy>(random() % 4);
   run.rotate = static_cast<traces::Rotate>(random() % 3);
   run.order = static_cast<traces::Order>(random() % 2);
   run.ulysses = run.strategy == Strategy::kHybrid ? drawn(random, 1, run.cp) : 0;
-  run.mask = oneOf<traces::MaskKind>(
+  run.mask = pickOne<traces::MaskKind>(
       random, {traces::MaskKind::kFull, traces::MaskKind::kCausal, traces::MaskKind::kWindow});
   run.balance = static_cast<Balance>(random() % 3);
   run.seq_len = std::int64_t{2} * run.cp * drawn(random, 1, 6);
   run.window = run.mask == traces::MaskKind::kWindow ? drawn(random, 1, 40) : 0;
   run.batch = std::int64_t{run.dp} * drawn(random, 1, 2);
-  run.dtype = oneOf<traces::DType>(random, {traces::DType::kBFloat16, traces::DType::kFloat32});
+  run.dtype = pickOne<traces::DType>(random, {traces::DType::kBFloat16, traces::DType::kFloat32});
   run.fp8 = random() % 6 == 0;
   run.recompute = random() % 4 == 0;
   return run;
@@ -75,7 +75,7 @@ RunSpec drawRun(std::mt19937& random) {
 
 }  // namespace
 
-Plan planOf(const RunSpec& run, const traces::ModelSizes& sizes) {
+Plan planFor(const RunSpec& run, const traces::ModelSizes& sizes) {
   Plan plan;
   plan.tp = run.tp;
   plan.cp = run.cp;
@@ -92,7 +92,7 @@ Plan planOf(const RunSpec& run, const traces::ModelSizes& sizes) {
   plan.kv_heads = static_cast<int>(sizes.kv_heads);
   plan.width = static_cast<int>(sizes.head_dim);
   plan.batch = static_cast<int>(run.batch / run.dp);
-  plan.element_bytes = static_cast<int>(traces::sizeOf(run.dtype));
+  plan.element_bytes = static_cast<int>(traces::byteSize(run.dtype));
   plan.fp8 = run.fp8;
   return plan;
 }
@@ -101,7 +101,7 @@ namespace {
 
 /// Bytes of attention's messages, a mean of the ranks.
 void expectBytes(const RunSpec& run, const traces::ModelSizes& sizes, const json& communication) {
-  const PlanOracle oracle(planOf(run, sizes));
+  const PlanOracle oracle(planFor(run, sizes));
   std::int64_t all = 0, forward = 0, forward_kv = 0;
   for (int rank = 0; rank < run.cp; ++rank)
     for (int step = 0; step < oracle.ringSteps(); ++step)

@@ -13,7 +13,7 @@ namespace ringscope::facts {
 
 traces::Hardware drawHardware(std::mt19937& random);
 /// A run as an oracle takes it.
-Plan planOf(const traces::RunSpec& run, const traces::ModelSizes& sizes);
+Plan planFor(const traces::RunSpec& run, const traces::ModelSizes& sizes);
 /// Checks the sentence about the limits of a step that takes `step_ns`: "Launch-bound: kernels at
 /// their floor take
 /// 81 % of the critical path, the link 19 %."

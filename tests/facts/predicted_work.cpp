@@ -23,7 +23,7 @@ namespace {
 
 /// Pairs of the busiest rank.
 std::int64_t mostPairs(const RunSpec& run, const traces::ModelSizes& sizes) {
-  const PlanOracle oracle(planOf(run, sizes));
+  const PlanOracle oracle(planFor(run, sizes));
   std::int64_t most = 0;
   for (int rank = 0; rank < run.cp; ++rank) {
     std::int64_t pairs = 0;
@@ -59,8 +59,8 @@ void expectSweep(std::mt19937& random) {
   traces::ModelSizes sizes{"drawn", 1,    1024, 16,   drawn(random, 0, 1) ? 16 : 2,
                            64,      4096, 8192, false};
   RunSpec run;
-  run.cp = oneOf<int>(random, {2, 4, 8});
-  run.mask = oneOf<traces::MaskKind>(
+  run.cp = pickOne<int>(random, {2, 4, 8});
+  run.mask = pickOne<traces::MaskKind>(
       random, {traces::MaskKind::kCausal, traces::MaskKind::kFull, traces::MaskKind::kWindow});
   run.balance =
       run.mask == traces::MaskKind::kFull ? Balance::kNone : static_cast<Balance>(random() % 3);
@@ -69,7 +69,7 @@ void expectSweep(std::mt19937& random) {
   traces::PlannedAnswer answer;
   answer.sizes = sizes;
   traces::Hardware& hardware = answer.assumptions.hardware;
-  hardware.link = {"case", oneOf<double>(random, {12.5, 100, 450}), 3, true, true};
+  hardware.link = {"case", pickOne<double>(random, {12.5, 100, 450}), 3, true, true};
   const std::int64_t from = std::int64_t{64} << drawn(random, 0, 4),
                      to = from << drawn(random, 2, 9);
   run.seq_len = from;
@@ -184,8 +184,8 @@ void expectRecordedPrediction(const Case& c, std::mt19937& random) {
   const auto steps = traces::recordedSteps(*c.trace);
   if (steps.empty()) return;
   answer.hardware = drawHardware(random);
-  answer.first_step = oneOf(random, steps);
-  answer.last_step = std::max(answer.first_step, oneOf(random, steps));
+  answer.first_step = pickOne(random, steps);
+  answer.last_step = std::max(answer.first_step, pickOne(random, steps));
   answer.recorded = traces::recordedProgram(*c.trace, answer.first_step, answer.last_step);
   ASSERT_TRUE(answer.recorded.usable()) << answer.recorded.lacks.front();
   answer.timeline = traces::replay(answer.recorded.program, answer.hardware);

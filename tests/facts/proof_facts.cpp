@@ -83,7 +83,7 @@ void expectLabels(const Case& c, const traces::Finding& finding, const std::stri
   std::int64_t labels = 0;
   for (int group = 0; group < c.groups(); ++group)
     for (int rank = 0; rank < c.cp; ++rank)
-      labels += targetsOf(c, finding.place.train_step, group, rank);
+      labels += countTargets(c, finding.place.train_step, group, rank);
   EXPECT_EQ(number(1), labels);
   EXPECT_LE(number(2), number(3));
   EXPECT_LE(number(3), number(1));

@@ -20,7 +20,7 @@ namespace {
 using traces::Cost;
 using traces::WorldRank;
 
-std::vector<std::vector<traces::Cell>> rowsOf(const Case& c, const std::string& sql) {
+std::vector<std::vector<traces::Cell>> rowsFor(const Case& c, const std::string& sql) {
   std::vector<std::vector<traces::Cell>> rows;
   traces::runQuery(*c.trace, sql,
                    {[](const std::vector<std::string>&) {},
@@ -37,7 +37,7 @@ std::int64_t whole(const traces::Cell& cell) {
 }
 
 /// The last value of a curve; nothing: there is no such curve.
-std::optional<double> lastOf(const viz::CurvesScene& scene, const std::string& name) {
+std::optional<double> findLast(const viz::CurvesScene& scene, const std::string& name) {
   for (const auto& curve : scene.curves)
     if (curve.name == name) return curve.values.back();
   return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<double> lastOf(const viz::CurvesScene& scene, const std::string& n
 
 /// Memory view, named query, log, curve and comparison.
 void expectOnePeak(const Case& c, const traces::CostsByPlace& costs) {
-  const auto rows = rowsOf(c, traces::namedQuery("peak_memory").sql);
+  const auto rows = rowsFor(c, traces::namedQuery("peak_memory").sql);
   const int ranks = c.groups() * c.cp;
   ASSERT_EQ(std::ssize(rows), ranks);
   const auto& last = c.trace->note("step." + std::to_string(c.steps - 1));
@@ -63,8 +63,8 @@ void expectOnePeak(const Case& c, const traces::CostsByPlace& costs) {
     most = std::max(most, peak);
   }
   if (!last.is_object()) return;
-  EXPECT_EQ(lastOf(viz::makeCurvesScene(*c.trace), "peak memory"), static_cast<double>(most));
-  EXPECT_EQ(costs.at(traces::firstPlaceOf(c.steps - 1))[Cost::kPeak], static_cast<double>(most));
+  EXPECT_EQ(findLast(viz::makeCurvesScene(*c.trace), "peak memory"), static_cast<double>(most));
+  EXPECT_EQ(costs.at(traces::firstPlaceIn(c.steps - 1))[Cost::kPeak], static_cast<double>(most));
 }
 
 /// Coverage view and comparison.
@@ -77,17 +77,17 @@ void expectOnePairs(const Case& c, const traces::CostsByPlace& costs, int step) 
     const auto scene = viz::makeCoverageScene(*c.trace, look.cursor(c));
     most = std::max(most, *std::ranges::max_element(scene.work_total));
   }
-  EXPECT_EQ(costs.at(traces::firstPlaceOf(step))[Cost::kPairs], most);
+  EXPECT_EQ(costs.at(traces::firstPlaceIn(step))[Cost::kPairs], most);
 }
 
 /// Summary, comparison and SQL.
 void expectOneSent(const Case& c, const traces::CostsByPlace& costs, int step) {
   const std::int64_t sent = viz::runSummary(*c.trace, step).sent_bytes;
-  EXPECT_EQ(costs.at(traces::firstPlaceOf(step))[Cost::kSent], static_cast<double>(sent));
-  EXPECT_EQ(whole(rowsOf(c,
-                         "SELECT sum(bytes) FROM hops WHERE begin_ns IS NOT NULL AND "
-                         "train_step = " +
-                             std::to_string(step))
+  EXPECT_EQ(costs.at(traces::firstPlaceIn(step))[Cost::kSent], static_cast<double>(sent));
+  EXPECT_EQ(whole(rowsFor(c,
+                          "SELECT sum(bytes) FROM hops WHERE begin_ns IS NOT NULL AND "
+                          "train_step = " +
+                              std::to_string(step))
                       .at(0)
                       .at(0)),
             sent);
@@ -96,8 +96,8 @@ void expectOneSent(const Case& c, const traces::CostsByPlace& costs, int step) {
 /// Summary, curve, SQL and the summary that the command prints.
 void expectOneWorst(const Case& c, int step) {
   const auto rows =
-      rowsOf(c, "SELECT max(ratio), sum(ratio IS NULL) FROM diffs WHERE train_step = " +
-                    std::to_string(step));
+      rowsFor(c, "SELECT max(ratio), sum(ratio IS NULL) FROM diffs WHERE train_step = " +
+                     std::to_string(step));
   const auto summary = viz::runSummary(*c.trace, step);
   const auto* most = std::get_if<double>(&rows.at(0).at(0));
   EXPECT_EQ(summary.worst_ratio.has_value(), c.verify);
@@ -116,15 +116,16 @@ void expectOneSize(const Case& c) {
   const auto ranks = c.groups() * c.cp;
   EXPECT_EQ(c.trace->worldSize(), ranks);
   EXPECT_EQ(c.trace->run()->worldSize(), ranks);
-  EXPECT_EQ(whole(rowsOf(c, "SELECT count(DISTINCT rank) FROM events").at(0).at(0)), ranks);
-  EXPECT_EQ(whole(rowsOf(c, "SELECT count(DISTINCT train_step) FROM events").at(0).at(0)), c.steps);
+  EXPECT_EQ(whole(rowsFor(c, "SELECT count(DISTINCT rank) FROM events").at(0).at(0)), ranks);
+  EXPECT_EQ(whole(rowsFor(c, "SELECT count(DISTINCT train_step) FROM events").at(0).at(0)),
+            c.steps);
   EXPECT_EQ(std::ssize(c.trace->trainingSteps()), c.steps);
 }
 
 }  // namespace
 
 void expectOneOfEach(const Case& c) {
-  const traces::CostsByPlace costs = traces::costsOf(*c.trace);
+  const traces::CostsByPlace costs = traces::costsByPlace(*c.trace);
   expectOnePeak(c, costs);
   expectOneSize(c);
   for (int step = 0; step < c.steps; ++step) {

@@ -38,7 +38,7 @@ std::int64_t wholeOf(const Case& c, const std::string& sql) {
   return cell ? *cell : 0;  // the sum of none is none
 }
 
-std::string placeOf(const Look& look, bool of_layer, bool of_stage) {
+std::string placeFor(const Look& look, bool of_layer, bool of_stage) {
   std::string words = std::to_string(look.step);
   if (of_layer) words += " " + std::to_string(look.layer) + (look.backward ? " b" : " f");
   return of_stage ? words + " " + std::to_string(look.ring_step) : words;
@@ -66,7 +66,7 @@ void expectEventsOfPlace(const Case& c, const Look& look, std::mt19937& random) 
   const viz::Cursor cursor = look.cursor(c);
   for (std::size_t question = 0; question < 3; ++question) {
     const bool of_stage = question == 0, of_layer = question <= 1;
-    SCOPED_TRACE(placeOf(look, of_layer, of_stage));
+    SCOPED_TRACE(placeFor(look, of_layer, of_stage));
     std::multiset<std::array<std::int64_t, 3>> meant, found;
     for (int world = 0; world < c.groups() * c.cp; ++world)
       for (const auto& event : c.trace->events(WorldRank::of(world))) {
@@ -105,7 +105,7 @@ void expectSentHops(const Case& c) {
                             "SELECT payload, count(*) AS hops, sum(bytes) AS bytes FROM hops "
                             "WHERE layer IS NOT NULL GROUP BY payload");
   for (std::size_t row = 0; row < answer.rows.size(); ++row)
-    found[traces::textOf(answer.rows[row][0], "")] = {wholeIn(answer, row, "hops"),
+    found[traces::asText(answer.rows[row][0], "")] = {wholeIn(answer, row, "hops"),
                                                       wholeIn(answer, row, "bytes")};
   EXPECT_EQ(found, meant);
 }
@@ -146,7 +146,7 @@ void expectShares(const Case& c, const Look& look) {
   for (std::size_t row = 0; row < answer.rows.size(); ++row) {
     const auto world = static_cast<int>(wholeIn(answer, row, "rank"));
     const auto& own = c.oracle(look.step, world / c.cp).own(world % c.cp);
-    const auto runs = nlohmann::json::parse(traces::textOf(answer.rows[row][1], ""));
+    const auto runs = nlohmann::json::parse(traces::asText(answer.rows[row][1], ""));
     std::vector<int> tokens;
     for (const auto& run : runs)
       for (int token = run.at("begin"); token < run.at("end"); ++token) tokens.push_back(token);

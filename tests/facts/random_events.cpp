@@ -11,7 +11,10 @@ using traces::EventKind;
 class EventDraw {
  public:
   EventDraw(std::mt19937& random, int ranks, int steps)
-      : random_(random), ranks_(ranks), steps_(steps), longest_(oneOf<int>(random, {3, 40, 900})) {}
+      : random_(random),
+        ranks_(ranks),
+        steps_(steps),
+        longest_(pickOne<int>(random, {3, 40, 900})) {}
 
   Event any(int rank) {
     Event e;
@@ -53,7 +56,7 @@ void drawEvents(AnyEvents& all, std::mt19937& random) {
   all.ranks = drawn(random, 1, 5);
   all.steps = drawn(random, 1, 3);
   EventDraw draw(random, all.ranks, all.steps);
-  const int events = oneOf<int>(random, {1, 6, 40, 300});
+  const int events = pickOne<int>(random, {1, 6, 40, 300});
   // All may be held at once, some of them for longer.
   const int held = drawn(random, 0, 2), at = drawn(random, 0, 2000);
   for (int rank = 0; rank < all.ranks; ++rank) {

@@ -38,7 +38,7 @@ class RingFacts {
   }
 
  private:
-  int world(int rank) const { return c_.worldOf(look_.group, rank); }
+  int world(int rank) const { return c_.worldRankFor(look_.group, rank); }
   std::vector<int> sourcesAt(int rank, int step) const {
     return oracle_.sources(rank, step, look_.backward);
   }
@@ -92,7 +92,7 @@ class RingFacts {
     const auto queries = oracle_.queries(rank, held);
     std::smatch words;
     if (queries.empty()) {
-      EXPECT_NE(says.idle.find(briefOf(oracle_.reason(rank, held))), std::string::npos)
+      EXPECT_NE(says.idle.find(briefWords(oracle_.reason(rank, held))), std::string::npos)
           << says.idle;
       EXPECT_EQ(says.attending, "attends nothing: " + says.idle);
       return;
@@ -127,7 +127,7 @@ class RingFacts {
     std::int64_t attend = 0, wait = 0, sums = 0;
     std::set<int> peers;
     std::vector<std::pair<std::int64_t, int>> each, shown;  // how long, and for whom
-    for (const auto& event : eventsOf(c_, world(rank), look_.place())) {
+    for (const auto& event : eventsFor(c_, world(rank), look_.place())) {
       const std::int64_t took = event.end_ns - event.begin_ns;
       const bool waits = event.kind == traces::EventKind::kWait;
       const bool of_sums = event.payload == traces::Payload::kDkv;

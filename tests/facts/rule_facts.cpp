@@ -40,7 +40,7 @@ bool restartChangesPositions(const Case& c) {
     const PlanOracle& oracle = c.oracle(step, group);
     for (int rank = 0; rank < c.cp; ++rank)
       for (int row = 0; row < std::ssize(oracle.own(rank)); ++row)
-        if (c.positionOf(step, group, oracle.own(rank)[static_cast<std::size_t>(row)]) != row)
+        if (c.positionFor(step, group, oracle.own(rank)[static_cast<std::size_t>(row)]) != row)
           return true;
     return false;
   });
@@ -267,7 +267,7 @@ std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int
   return rows;
 }
 
-std::int64_t targetsOf(const Case& c, int step, int group, int rank) {
+std::int64_t countTargets(const Case& c, int step, int group, int rank) {
   std::int64_t targets = 0;
   for (const auto& row : usedLabels(c, step, group, rank))
     targets += std::ranges::count_if(row, [](int label) { return label >= 0; });

@@ -48,6 +48,6 @@ bool isSentenceKnown(const std::string& rule);
 /// and local token.
 std::vector<std::vector<int>> usedLabels(const Case& c, int step, int group, int rank);
 /// How many of them are not ignored.
-std::int64_t targetsOf(const Case& c, int step, int group, int rank);
+std::int64_t countTargets(const Case& c, int step, int group, int rank);
 
 }  // namespace ringscope::facts

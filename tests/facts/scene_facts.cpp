@@ -10,7 +10,7 @@ viz::Cursor Look::cursor(const Case& c) const {
   viz::Cursor cursor;
   cursor.group = group;
   cursor.place = place();
-  cursor.rank = traces::WorldRank::of(c.worldOf(group, rank));
+  cursor.rank = traces::WorldRank::of(c.worldRankFor(group, rank));
   return cursor;
 }
 
@@ -49,12 +49,12 @@ std::set<int> numbersIn(const std::string& list) {
   return numbers;
 }
 
-std::string briefOf(Reason reason) {
+std::string briefWords(Reason reason) {
   constexpr const char* kWords[] = {"", "future", "window", "documents", "several reasons"};
   return kWords[static_cast<int>(reason)];
 }
 
-std::string clauseOf(Reason reason) {
+std::string clauseWords(Reason reason) {
   constexpr const char* kWords[] = {"", "in these queries’ future", "left the window",
                                     "belong to other documents",
                                     "in the future, out of the window or of other documents"};
@@ -64,7 +64,7 @@ std::string clauseOf(Reason reason) {
 std::vector<int> worlds(const Case& c, int group, const std::vector<int>& ranks) {
   std::vector<int> of_world;
   of_world.reserve(ranks.size());
-  for (const int rank : ranks) of_world.push_back(c.worldOf(group, rank));
+  for (const int rank : ranks) of_world.push_back(c.worldRankFor(group, rank));
   return of_world;
 }
 
@@ -76,7 +76,7 @@ std::set<int> chunksWith(const std::vector<std::vector<int>>& chunks, const std:
   return found;
 }
 
-std::vector<traces::Event> eventsOf(const Case& c, int world, const traces::Place& place) {
+std::vector<traces::Event> eventsFor(const Case& c, int world, const traces::Place& place) {
   std::vector<traces::Event> found;
   for (const traces::Event& event : c.trace->events(traces::WorldRank::of(world)))
     if (event.place == place) found.push_back(event);

@@ -64,14 +64,14 @@ int usedPosition(const Case& c, const Look& look, int rank, int row);
 /// "0, 2, 5–7" as numbers.
 std::set<int> numbersIn(const std::string& list);
 /// Return the words for a reason on a card, and in a sentence.
-std::string briefOf(Reason reason);
-std::string clauseOf(Reason reason);
+std::string briefWords(Reason reason);
+std::string clauseWords(Reason reason);
 /// Ranks of a cp group as the trace numbers them.
 std::vector<int> worlds(const Case& c, int group, const std::vector<int>& ranks);
 /// The numbers of chunks that hold some of these tokens.
 std::set<int> chunksWith(const std::vector<std::vector<int>>& chunks, const std::set<int>& tokens);
 /// All events of a rank at a place, found one by one.
-std::vector<traces::Event> eventsOf(const Case& c, int world, const traces::Place& place);
+std::vector<traces::Event> eventsFor(const Case& c, int world, const traces::Place& place);
 
 /// The mean log-sum-exp of a rank's rows that have seen a key by the end of a forward ring step.
 struct SeenRows {

@@ -28,7 +28,7 @@ class SentenceFacts {
   }
 
  private:
-  int world(int rank) const { return c_.worldOf(look_.group, rank); }
+  int world(int rank) const { return c_.worldRankFor(look_.group, rank); }
   std::vector<int> sourcesAt(int rank, int step) const {
     return oracle_.sources(rank, step, look_.backward);
   }
@@ -37,7 +37,7 @@ class SentenceFacts {
   }
 
   void expectIdle(const std::string& said, const std::vector<int>& held) const {
-    EXPECT_NE(said.find(clauseOf(oracle_.reason(look_.rank, held))), std::string::npos);
+    EXPECT_NE(said.find(clauseWords(oracle_.reason(look_.rank, held))), std::string::npos);
     std::smatch words;
     if (held.size() > 1) {
       ASSERT_TRUE(std::regex_search(said, words, std::regex("none of the (\\d+) gathered blocks")));

@@ -6,7 +6,7 @@ namespace ringscope::facts {
 namespace {
 
 /// The rule's entry in some table; none: null.
-Sentences::mapped_type sentenceOf(const std::string& rule) {
+Sentences::mapped_type toSentence(const std::string& rule) {
   for (const auto* table :
        {&tokenSentences(), &layoutSentences(), &pairSentences(), &blockSentences(),
         &attentionSentences(), &computedSentences(), &gradientSentences()})
@@ -17,7 +17,7 @@ Sentences::mapped_type sentenceOf(const std::string& rule) {
 }  // namespace
 
 bool isSentenceKnown(const std::string& rule) {
-  return sentenceOf(rule) != nullptr;
+  return toSentence(rule) != nullptr;
 }
 
 void expectEvidence(const Case& c, const traces::Finding& finding) {
@@ -25,7 +25,7 @@ void expectEvidence(const Case& c, const traces::Finding& finding) {
   ASSERT_LT(finding.place.train_step, c.steps);
   ASSERT_LT(finding.rank.value(), c.groups() * c.cp);
   expectProof(c, finding);
-  const auto expect = sentenceOf(finding.rule);
+  const auto expect = toSentence(finding.rule);
   ASSERT_TRUE(expect) << "no sentence of " << finding.rule << " is known";
   expect(c, finding);
 }

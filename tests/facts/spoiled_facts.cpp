@@ -24,38 +24,38 @@ Spoil drawSpoil(const Case& c, std::mt19937& random) {
   const auto links = [](const Event& e) {
     return isUnderWay(e) || e.kind == EventKind::kCollective;
   };
-  return oneOf<Spoil>(random,
-                      {[rank](Event& e) { return e.rank.value() != rank; },
-                       [rank](Event& e) {
-                         if (e.rank.value() == rank) e.cpu_ns = 0;
-                         return true;
-                       },
-                       [seldom](Event& e) {
-                         if (seldom()) e.exchange = 0;
-                         return true;
-                       },
-                       [seldom, links](Event& e) {
-                         if (links(e) && seldom()) e.flow = 0;
-                         return true;
-                       },
-                       [seldom](Event& e) {
-                         if (e.kind != EventKind::kPause && seldom()) e.pending = 1;
-                         return true;
-                       },
-                       [seldom, links](Event& e) { return !links(e) || !seldom(); },
-                       [links](Event& e) { return !links(e) && e.kind != EventKind::kWait; },
-                       [seldom](Event& e) {
-                         if (e.kind == EventKind::kAttend && seldom())
-                           e.clock = traces::Clock::kDevice;
-                         return true;
-                       }});
+  return pickOne<Spoil>(random,
+                        {[rank](Event& e) { return e.rank.value() != rank; },
+                         [rank](Event& e) {
+                           if (e.rank.value() == rank) e.cpu_ns = 0;
+                           return true;
+                         },
+                         [seldom](Event& e) {
+                           if (seldom()) e.exchange = 0;
+                           return true;
+                         },
+                         [seldom, links](Event& e) {
+                           if (links(e) && seldom()) e.flow = 0;
+                           return true;
+                         },
+                         [seldom](Event& e) {
+                           if (e.kind != EventKind::kPause && seldom()) e.pending = 1;
+                           return true;
+                         },
+                         [seldom, links](Event& e) { return !links(e) || !seldom(); },
+                         [links](Event& e) { return !links(e) && e.kind != EventKind::kWait; },
+                         [seldom](Event& e) {
+                           if (e.kind == EventKind::kAttend && seldom())
+                             e.clock = traces::Clock::kDevice;
+                           return true;
+                         }});
 }
 
 Chunk spoiled(const Chunk& chunk, const Spoil& spoil) {
   std::vector<Event> kept;
   for (Event& event : traces::decodeRows<Event>(chunk))
     if (spoil(event)) kept.push_back(event);
-  Chunk changed = traces::chunkOf<Event>(std::span<const Event>(kept));
+  Chunk changed = traces::makeChunk<Event>(std::span<const Event>(kept));
   changed.seq = chunk.seq;
   changed.rank = chunk.rank;
   changed.checksum = traces::computeChecksum(changed);

@@ -113,7 +113,7 @@ void expectGroups(const Case& c) {
   ASSERT_EQ(std::ssize(groups), c.groups());
   for (int group = 0; group < c.groups(); ++group) {
     std::set<int> ranks;
-    for (int rank = 0; rank < c.cp; ++rank) ranks.insert(c.worldOf(group, rank));
+    for (int rank = 0; rank < c.cp; ++rank) ranks.insert(c.worldRankFor(group, rank));
     const auto& says = groups[static_cast<std::size_t>(group)];
     EXPECT_EQ(numbersIn(says.name), ranks) << says.name;
     EXPECT_EQ(says.name.starts_with("ranks "), c.cp > 1) << says.name;

@@ -136,12 +136,12 @@ void expectBlocks(const Case& c, const Look& look, const std::vector<viz::Tensor
       shown.insert(std::stoi(words[1]));
   }
   for (const int source : oracle.attended(look.rank, look.ring_step, false))
-    attended.insert(c.worldOf(look.group, source));
+    attended.insert(c.worldRankFor(look.group, source));
   EXPECT_EQ(shown, attended);
 }
 
 /// Returns the ratio that a byte in the record of a row's error stands for.
-double ratioOf(std::uint8_t code) {
+double ratioFor(std::uint8_t code) {
   if (code == 255) return std::numeric_limits<double>::infinity();
   return code == 0 ? 0 : std::pow(2.0, (code - 127) / 8.0);
 }
@@ -171,7 +171,7 @@ class MapFacts {
     for (std::size_t cell = 0; cell < map_.values.size(); ++cell) {
       double worst = 0;
       for (std::size_t b = 0; b < static_cast<std::size_t>(batch); ++b)
-        worst = std::max(worst, ratioOf(diff_.rows.codes[b * map_.values.size() + cell]));
+        worst = std::max(worst, ratioFor(diff_.rows.codes[b * map_.values.size() + cell]));
       EXPECT_TRUE(map_.values[cell] == worst || std::abs(map_.values[cell] / worst - 1) < 1e-9);
       most = std::max(most, map_.values[cell]);
     }
@@ -191,8 +191,8 @@ class MapFacts {
     }
     std::vector<double> by_rank(static_cast<std::size_t>(c_.cp), 0);
     for (int token = 0; token < map_.positions; ++token) {
-      const int rank = oracle_.ownerOf(token);
-      EXPECT_EQ(owners[static_cast<std::size_t>(token)], c_.worldOf(look_.group, rank));
+      const int rank = oracle_.findOwner(token);
+      EXPECT_EQ(owners[static_cast<std::size_t>(token)], c_.worldRankFor(look_.group, rank));
       for (int h = 0; h < map_.heads; ++h) {
         auto& most = by_rank[static_cast<std::size_t>(rank)];
         most = std::max(most, map_.values[static_cast<std::size_t>(h * map_.positions + token)]);

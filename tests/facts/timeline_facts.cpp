@@ -176,15 +176,15 @@ void expectTracks(const traces::Trace& trace, std::mt19937& random) {
   EXPECT_TRUE(whole->whole);
   expectTracksOf(trace, *whole, INT32_MIN, INT32_MAX);
   if (testing::Test::HasFailure() || whole->steps.empty()) return;
-  const int first = oneOf(random, whole->steps).train_step;
-  const int last = std::max(first, oneOf(random, whole->steps).train_step);
+  const int first = pickOne(random, whole->steps).train_step;
+  const int last = std::max(first, pickOne(random, whole->steps).train_step);
   const auto part = viz::makeTracks(trace, first, last);
   EXPECT_FALSE(part->whole);
   expectTracksOf(trace, *part, first, last);
 }
 
-void expectTimelineOf(const traces::Trace& trace, const viz::Cursor& cursor,
-                      const std::vector<int>& ranks, std::mt19937& random) {
+void expectTimelineViews(const traces::Trace& trace, const viz::Cursor& cursor,
+                         const std::vector<int>& ranks, std::mt19937& random) {
   expectTracks(trace, random);
   expectAccount(trace, cursor, ranks);
   expectSpans(trace, random);
@@ -192,8 +192,8 @@ void expectTimelineOf(const traces::Trace& trace, const viz::Cursor& cursor,
 
 void expectWholeTimeline(const Case& c, const Look& look, std::mt19937& random) {
   std::vector<int> ranks;
-  for (int rank = 0; rank < c.cp; ++rank) ranks.push_back(c.worldOf(look.group, rank));
-  expectTimelineOf(*c.trace, look.cursor(c), ranks, random);
+  for (int rank = 0; rank < c.cp; ++rank) ranks.push_back(c.worldRankFor(look.group, rank));
+  expectTimelineViews(*c.trace, look.cursor(c), ranks, random);
 }
 
 }  // namespace ringscope::facts

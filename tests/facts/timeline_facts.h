@@ -42,8 +42,8 @@ void expectAccount(const traces::Trace& trace, const viz::Cursor& cursor,
 /// Checks the words about some events and ranges, and the results of a search.
 void expectSpans(const traces::Trace& trace, std::mt19937& random);
 /// Makes all of these checks.
-void expectTimelineOf(const traces::Trace& trace, const viz::Cursor& cursor,
-                      const std::vector<int>& ranks, std::mt19937& random);
+void expectTimelineViews(const traces::Trace& trace, const viz::Cursor& cursor,
+                         const std::vector<int>& ranks, std::mt19937& random);
 
 /// Events of no run: any kinds at any times, pauses among them.
 struct AnyEvents {

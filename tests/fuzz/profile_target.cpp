@@ -58,9 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const char* name : {"/rank_0.json", "/rank_1.json"})
       addRank(job, dumps, folder() + name, data[0] == 'p');
     if (job.ranks.empty()) return 0;
-    standingOf(dumps);
+    describeStanding(dumps);
     checkOneJob(job);
-    const auto source = sourceOf(std::move(job));
+    const auto source = makeSource(std::move(job));
     Trace trace;
     source->readAll([&](const Chunk& chunk) { trace.add(chunk); }, [](const std::string&) {});
     trace.problems();

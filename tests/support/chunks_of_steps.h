@@ -15,7 +15,7 @@ namespace ringscope::test {
 using traces::Event;
 using traces::Place;
 
-inline Place placeOf(int train_step, int stage) {
+inline Place placeFor(int train_step, int stage) {
   return placeAt(train_step, 0, traces::Direction::kForward, stage);
 }
 
@@ -33,12 +33,12 @@ inline constexpr std::int64_t kStepNs = 1000;
 
 /// Returns one chunk of events per rank and training step, with two events at each of its ring
 /// steps.
-inline std::vector<Event> eventsOf(int rank, int train_step) {
+inline std::vector<Event> eventsFor(int rank, int train_step) {
   std::vector<Event> events;
   for (int stage = 0; stage < kStages; ++stage)
     for (int i = 0; i < 2; ++i) {
       const std::int64_t begin = train_step * kStepNs + stage * 200 + i * 100;
-      events.push_back(eventAt(rank, placeOf(train_step, stage), begin, begin + 100));
+      events.push_back(eventAt(rank, placeFor(train_step, stage), begin, begin + 100));
     }
   return events;
 }
@@ -47,7 +47,7 @@ inline std::shared_ptr<CountingSource> twoHundredChunks() {
   auto source = std::make_shared<CountingSource>();
   for (int step = 0; step < kSteps; ++step)
     for (int rank = 0; rank < kRanks; ++rank)
-      source->add(std::span<const Event>(eventsOf(rank, step)));
+      source->add(std::span<const Event>(eventsFor(rank, step)));
   source->add(traces::EndRecord{});
   return source;
 }

@@ -7,7 +7,7 @@ namespace ringscope::test {
 
 /// Repeats a program `groups` times side by side and `steps` times in sequence, which makes a large
 /// schedule from a small one. Collectives stay within their group.
-inline traces::Program manyOf(const traces::Program& one, int groups, int steps) {
+inline traces::Program repeatProgram(const traces::Program& one, int groups, int steps) {
   traces::Program many;
   const std::size_t ranks = one.ranks.size();
   many.ranks.resize(ranks * static_cast<std::size_t>(groups));

@@ -64,7 +64,7 @@ RecordedLayer::RecordedLayer(LayerSpec spec) : spec_(std::move(spec)) {
   for (std::size_t r = 0; r < spec_.tokens.size(); ++r) text_ += (r ? "," : "") + std::to_string(r);
   for (std::size_t r = 0; r < spec_.tokens.size(); ++r)
     text_ += "\nshard input_ids rank=" + std::to_string(r) + " tokens=" + spec_.tokens[r];
-  const auto trace = traceOf(text_);
+  const auto trace = makeTrace(text_);
   intent_ = trace->intents().front();
   for (const ShardRecord& shard : trace->shards()) {
     tokens_.emplace_back();
@@ -207,7 +207,7 @@ void RecordedLayer::backward() {
 }
 
 std::shared_ptr<Trace> RecordedLayer::record() const {
-  const auto trace = traceOf(text_);
+  const auto trace = makeTrace(text_);
   for (std::size_t r = 0; r < tokens_.size(); ++r)
     for (const TensorKind kind : kAll) {
       if (absent_.contains({kind, static_cast<int>(r)})) continue;

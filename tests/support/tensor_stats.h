@@ -10,7 +10,7 @@
 namespace ringscope::test {
 
 /// Returns the statistics that a recorder would write for these values.
-inline traces::TensorStats statsOf(const std::vector<double>& values) {
+inline traces::TensorStats computeStats(const std::vector<double>& values) {
   traces::TensorStats stats;
   std::vector<double> finite;
   for (const double v : values) {

@@ -156,7 +156,7 @@ void addTensor(Trace& trace, const Line& line) {
   std::vector<double> values;
   for (const auto& value : line.list(line.value("values"), ',')) values.push_back(std::stod(value));
   tensor.has_values = !values.empty();
-  tensor.stats = statsOf(values);
+  tensor.stats = computeStats(values);
   tensor.stats.min = line.real("min", tensor.stats.min);
   tensor.stats.max = line.real("max", tensor.stats.max);
   tensor.stats.abs_max = line.real("abs_max", tensor.stats.abs_max);
@@ -238,7 +238,7 @@ void addEnd(Trace& trace, const Line& line) {
 
 }  // namespace
 
-std::shared_ptr<Trace> traceOf(std::string_view text) {
+std::shared_ptr<Trace> makeTrace(std::string_view text) {
   static const std::map<std::string, void (*)(Trace&, const Line&)> kRecords = {
       {"run", addRun},       {"intent", addIntent}, {"shard", addShard},
       {"tensor", addTensor}, {"diff", addDiff},     {"group", addGroup},

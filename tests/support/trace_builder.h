@@ -29,6 +29,6 @@ namespace ringscope::test {
 /// shard takes a length= when it is not that of its tokens. The statistics of a tensor come from
 /// its `values`, or are given as min=, max=, nan=, inf=. A tensor may have a hash=, and hash_by=
 /// with its algorithm.
-std::shared_ptr<traces::Trace> traceOf(std::string_view text);
+std::shared_ptr<traces::Trace> makeTrace(std::string_view text);
 
 }  // namespace ringscope::test

@@ -9,7 +9,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 /// One step of one layer. `loss` is the logged loss, `out` the second token's out, and `settings`
 /// those of the run.
@@ -29,7 +29,7 @@ constexpr const char* kWithin =
     "diff out layer=0 ratio=0.5\ndiff loss isolated=no limit=0.001 ratio=0.4\n";
 
 RunComparison compared(const OneStep& run, const OneStep& other) {
-  return compareRuns(*traceOf(run.text()), *traceOf(other.text()));
+  return compareRuns(*makeTrace(run.text()), *makeTrace(other.text()));
 }
 
 Agreement agreementOf(const RunComparison& comparison, const std::string& tensor) {
@@ -58,7 +58,7 @@ TEST(AgreementTest, TwoVerifiedRunsWithinTheirLimitsAreEqualWithinRounding) {
       {.settings = "balance=head_tail", .loss = "2.0015", .out = "2.00001", .diffs = kWithin});
   EXPECT_EQ(both.verdict(), Agreement::kRounding) << toText(both);
   EXPECT_EQ(both.first(), nullptr);
-  const std::string said = conclusionOf(both).front();
+  const std::string said = concludeFrom(both).front();
   EXPECT_TRUE(said.starts_with("✓ Equal within rounding: 2 of 5 comparisons differ")) << said;
   EXPECT_EQ(toJson(both)["verdict"], "within_rounding");
   EXPECT_EQ(toJson(both)["differing"], 0);
@@ -69,7 +69,7 @@ TEST(AgreementTest, WithoutVerificationRoundingIsNotJudged) {
     const auto both = compared({}, {.out = "2.5", .diffs = diffs});
     EXPECT_EQ(both.verdict(), Agreement::kUnknown);
     EXPECT_EQ(toJson(both)["verdict"], "not_judged");
-    const auto lines = conclusionOf(both);
+    const auto lines = concludeFrom(both);
     EXPECT_TRUE(lines.front().starts_with("– 1 of 5 comparisons differs, and whether"))
         << lines.front();
     EXPECT_NE(lines.back().find("Record both with --verify, or name a second recording of the "

@@ -12,13 +12,13 @@ namespace {
 
 using test::CountingSource;
 using test::eventAt;
-using test::eventsOf;
+using test::eventsFor;
 using test::kRanks;
 using test::kStages;
 using test::kStepNs;
 using test::kSteps;
 using test::placeAt;
-using test::placeOf;
+using test::placeFor;
 using test::twoHundredChunks;
 
 /// Returns the number of the chunk of a rank's training step; its summary follows it.
@@ -42,7 +42,7 @@ TEST(ChunkSourceTest, OpeningDecodesNoChunkOfEventsThatHasASummary) {
   EXPECT_EQ(trace->eventCount(WorldRank::of(1)), std::size_t{kSteps * kStages * 2});
   EXPECT_EQ(trace->endNs(), (kSteps - 1) * kStepNs + 800);
   ASSERT_EQ(trace->moments().size(), std::size_t{kSteps * kStages});
-  EXPECT_EQ(trace->moments()[5], placeOf(1, 1));
+  EXPECT_EQ(trace->moments()[5], placeFor(1, 1));
   EXPECT_TRUE(source->takeRead().empty());
 }
 
@@ -50,16 +50,16 @@ TEST(ChunkSourceTest, ShowingOneStepDecodesOnlyTheChunksOfThatStep) {
   const auto source = twoHundredChunks();
   const auto trace = readTrace(source);
   for (int rank = 0; rank < kRanks; ++rank) {
-    const auto events = trace->eventsAt(placeOf(70, 2), WorldRank::of(rank));
+    const auto events = trace->eventsAt(placeFor(70, 2), WorldRank::of(rank));
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].begin_ns, 70 * kStepNs + 400);
     EXPECT_EQ(events[1].begin_ns, 70 * kStepNs + 500);
   }
   EXPECT_EQ(source->takeRead(), (std::set{chunkOfStep(0, 70), chunkOfStep(1, 70)}));
-  trace->eventsAt(placeOf(70, 3), WorldRank::of(0));
+  trace->eventsAt(placeFor(70, 3), WorldRank::of(0));
   EXPECT_TRUE(source->takeRead().empty()) << "a chunk is decoded once";
-  EXPECT_TRUE(trace->eventsAt(placeOf(70, 9), WorldRank::of(0)).empty());
-  EXPECT_TRUE(trace->eventsAt(placeOf(70, 0), WorldRank::of(7)).empty());
+  EXPECT_TRUE(trace->eventsAt(placeFor(70, 9), WorldRank::of(0)).empty());
+  EXPECT_TRUE(trace->eventsAt(placeFor(70, 0), WorldRank::of(7)).empty());
   EXPECT_TRUE(damage(*trace).empty());
 }
 
@@ -69,14 +69,14 @@ TEST(ChunkSourceTest, AStretchOfTimeDecodesOnlyTheChunksThatTouchIt) {
   const auto events =
       trace->eventsBetween(WorldRank::of(1), 30 * kStepNs + 150, 30 * kStepNs + 250);
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].place, placeOf(30, 0));
-  EXPECT_EQ(events[1].place, placeOf(30, 1));
+  EXPECT_EQ(events[0].place, placeFor(30, 0));
+  EXPECT_EQ(events[1].place, placeFor(30, 1));
   EXPECT_EQ(source->takeRead(), std::set{chunkOfStep(1, 30)});
 }
 
 TEST(ChunkSourceTest, ARangeOfPlacesComesInTheOrderOfRecording) {
   CountingSource source;
-  const Place first = placeOf(0, 1), second = placeOf(0, 2);
+  const Place first = placeFor(0, 1), second = placeFor(0, 2);
   const std::vector<Event> events = {eventAt(0, second, 0, 1), eventAt(0, first, 1, 2),
                                      eventAt(0, second, 2, 3)};
   source.add(std::span<const Event>(events));
@@ -98,14 +98,14 @@ TEST(ChunkSourceTest, AllEventsOfARankAreThoseOfItsChunksInTheirOrder) {
     ++count;
   }
   EXPECT_EQ(count, trace->eventCount(WorldRank::of(0)));
-  EXPECT_EQ(trace->events(WorldRank::of(0))[9].place, placeOf(1, 0));
+  EXPECT_EQ(trace->events(WorldRank::of(0))[9].place, placeFor(1, 0));
   EXPECT_EQ(source->takeRead().size(), std::size_t{kSteps}) << "none of the other rank";
 }
 
 TEST(ChunkSourceTest, AChunkWithoutASummaryIsDecodedAtOnce) {
   auto source = std::make_shared<CountingSource>();
-  const auto events = eventsOf(0, 0);
-  Chunk chunk = chunkOf(std::span<const Event>(events));
+  const auto events = eventsFor(0, 0);
+  Chunk chunk = makeChunk(std::span<const Event>(events));
   chunk.seq = 1;
   chunk.checksum = computeChecksum(chunk);
   source->add(chunk);
@@ -117,7 +117,7 @@ TEST(ChunkSourceTest, AChunkWithoutASummaryIsDecodedAtOnce) {
 
 TEST(ChunkSourceTest, TimesThatComeLaterReachEventsThatAreDecodedLater) {
   auto source = std::make_shared<CountingSource>();
-  Event event = eventAt(0, placeOf(0, 0), 0, 0);
+  Event event = eventAt(0, placeFor(0, 0), 0, 0);
   event.pending = 4;
   source->add(event);
   source->add(TimesRecord{WorldRank::of(0), 4, 500, 600, 700});
@@ -157,13 +157,13 @@ TEST(SparseRecordingTest, WithoutTensorsTheDoctorCannotTellAndFindsNothing) {
 
 TEST(SparseRecordingTest, OneRankOfManyIsARecording) {
   auto source = std::make_shared<CountingSource>();
-  source->add(std::span<const Event>(eventsOf(5, 0)));
+  source->add(std::span<const Event>(eventsFor(5, 0)));
   const auto trace = readTrace(source);
   EXPECT_EQ(trace->worldSize(), 6);
   EXPECT_EQ(trace->eventCount(WorldRank::of(0)), 0u);
   EXPECT_TRUE(trace->events(WorldRank::of(0)).empty());
-  EXPECT_EQ(trace->eventsAt(placeOf(0, 1), WorldRank::of(5)).size(), 2u);
-  EXPECT_TRUE(trace->eventsAt(placeOf(0, 1), WorldRank::of(0)).empty());
+  EXPECT_EQ(trace->eventsAt(placeFor(0, 1), WorldRank::of(5)).size(), 2u);
+  EXPECT_TRUE(trace->eventsAt(placeFor(0, 1), WorldRank::of(0)).empty());
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(ChunkTest, FieldsThatStayTheSameForAnyLengthComeBackAsTheyWere) {
       events[i].bytes = i + 1 == count ? -7 : 9;
       events[i].begin_ns = events[i].end_ns = static_cast<std::int64_t>(i % 17 == 16 ? i << 40 : 0);
     }
-    const auto decoded = decodeRows<Event>(chunkOf(std::span<const Event>(events)));
+    const auto decoded = decodeRows<Event>(makeChunk(std::span<const Event>(events)));
     ASSERT_EQ(decoded.size(), count);
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(decoded[i].q_begin, events[i].q_begin) << i << " of " << count;
@@ -96,7 +96,7 @@ TensorRecord someTensor() {
 
 template <typename Record>
 Record throughChunk(const Record& record) {
-  return decodeOne<Record>(chunkOf(record));
+  return decodeOne<Record>(makeChunk(record));
 }
 
 TEST(ChunkTest, EveryFieldOfARecordComesBackAsItWas) {
@@ -159,13 +159,13 @@ TEST(ChunkTest, ARunItsIntentItsGroupsAndItsScheduleComeBackAsTheyWere) {
 TEST(ChunkTest, ValuesThatAFieldCannotHaveAreRefused) {
   Event event;
   event.rank = WorldRank::of(3);
-  Chunk chunk = chunkOf(event);
+  Chunk chunk = makeChunk(event);
   // The last column is the clock: one row, one byte.
   chunk.body.back() = 2 * static_cast<std::uint8_t>(Clock::kCount);
   EXPECT_ERROR(decodeRows<Event>(chunk), ErrorCode::kInput, "unknown clock");
   MemorySample sample;
   sample.rank = WorldRank::of(-5);
-  EXPECT_ERROR(decodeRows<MemorySample>(chunkOf(sample)), ErrorCode::kInput, "-5 as rank");
+  EXPECT_ERROR(decodeRows<MemorySample>(makeChunk(sample)), ErrorCode::kInput, "-5 as rank");
 }
 
 TEST(ChunkTest, MoreRowsThanBytesAreRefusedBeforeAllocation) {
@@ -201,7 +201,7 @@ TEST(ChunkFuzzTest, RandomlyDamagedBodiesNeverCrash) {
   const TensorRecord tensor = someTensor();
   for (int round = 0; round < 20000; ++round) {
     Chunk chunk = events;
-    if (round % 2) chunk = chunkOf(std::span<const TensorRecord>(std::vector{tensor, tensor}));
+    if (round % 2) chunk = makeChunk(std::span<const TensorRecord>(std::vector{tensor, tensor}));
     for (int flips = 0; flips < 3; ++flips)
       chunk.body[random() % chunk.body.size()] ^= static_cast<std::uint8_t>(1u << random() % 8);
     if (round % 7 == 0) chunk.body.resize(random() % chunk.body.size());

@@ -218,7 +218,7 @@ TEST(CalibrationTest, RejectsRecordingsInDifferentTypes) {
 }
 
 TEST(CalibrationTest, ARecordingMustNameItsConfiguration) {
-  const auto trace = traceOf("run cp=2 cores=2\n");
+  const auto trace = makeTrace("run cp=2 cores=2\n");
   EXPECT_ERROR((void)recordedModelSizes(*trace), ErrorCode::kInput,
                "record a run with --model DIR");
 }

@@ -119,7 +119,7 @@ TEST(ClockLimitsTest, RecordedStagesHaveAsManyKernelsAsPlannedStages) {
       kernels += stageKernels(kind, direction, false);
       time += 10;
     }
-  const RecordedProgram recorded = recordedProgram(*traceOf(text), 0, 0);
+  const RecordedProgram recorded = recordedProgram(*makeTrace(text), 0, 0);
   Hardware hardware;
   hardware.compute_scale = 1e6;
   hardware.floors.kernel_us = 1;
@@ -134,7 +134,7 @@ TEST(ClockLimitsTest, RecordedStagesHaveAsManyKernelsAsPlannedStages) {
 }
 
 TEST(ClockLimitsTest, AStageThatHoldsACollectiveKeepsItsKernels) {
-  const auto recorded = recordedProgram(*traceOf(R"(
+  const auto recorded = recordedProgram(*makeTrace(R"(
 run cp=2 cores=2
 group dp_cp 0,1
 grad_sync rank=0 direction=backward time=0-100 cpu=600

@@ -245,7 +245,7 @@ TEST(ClockPlannedTest, GroupsSideBySideTakeAsLongAsOneGroup) {
   const ClockCase c = clockCase(4);
   const Program one = plannedProgram(c.run, c.sizes, c.device);
   const ModelTimeline small = replay(one, c.hardware);
-  const ModelTimeline large = replay(manyOf(one, 16, 5), c.hardware);
+  const ModelTimeline large = replay(repeatProgram(one, 16, 5), c.hardware);
   EXPECT_EQ(large.step_end_ns.size(), 5u);
   EXPECT_EQ(large.endNs(), 5 * small.endNs());
   EXPECT_EQ(large.sum().exposed_ns, 16 * 5 * small.sum().exposed_ns);

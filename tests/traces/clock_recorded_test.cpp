@@ -43,7 +43,7 @@ std::uint32_t eventOf(const RecordedProgram& recorded, std::size_t rank, EventKi
 }
 
 std::string lackOf(const std::string& text) {
-  const auto trace = traceOf(text);
+  const auto trace = makeTrace(text);
   const auto recorded = recordedProgram(*trace, 0, 0);
   return recorded.lacks.empty() ? "" : recorded.lacks.front();
 }
@@ -54,7 +54,7 @@ std::string without(std::string text, const std::string& part) {
 }
 
 TEST(ClockRecordedTest, StepEventsGiveTheSameProgramAsTheTrace) {
-  const auto trace = traceOf(kRing);
+  const auto trace = makeTrace(kRing);
   StepEvents step = stepEvents(*trace, 0, 0);
   EXPECT_EQ(countEvents(step.of_rank), trace->eventCount());
   const auto recorded = recordedProgram(*trace, 0, 0);
@@ -69,7 +69,7 @@ TEST(ClockRecordedTest, StepEventsGiveTheSameProgramAsTheTrace) {
 }
 
 TEST(ClockRecordedTest, WaitsComeFromTheLinkAndNotFromTheScheduler) {
-  const auto trace = traceOf(kRing);
+  const auto trace = makeTrace(kRing);
   const auto recorded = recordedProgram(*trace, 0, 0);
   ASSERT_TRUE(recorded.usable()) << recorded.lacks.front();
   EXPECT_FALSE(recorded.own_cores);
@@ -95,7 +95,7 @@ TEST(ClockRecordedTest, WaitsComeFromTheLinkAndNotFromTheScheduler) {
 }
 
 TEST(ClockRecordedTest, DeviceScaleFollowsRecordedAttention) {
-  const auto recorded = recordedProgram(*traceOf(kRing), 0, 0);
+  const auto recorded = recordedProgram(*makeTrace(kRing), 0, 0);
   RunSpec run;
   run.cp = 2;
   run.mask = MaskKind::kFull;
@@ -117,7 +117,7 @@ TEST(ClockRecordedTest, DeviceScaleFollowsRecordedAttention) {
 
 TEST(ClockRecordedTest, ALatePeerIsNotASlowLink) {
   const std::string late = "project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kRing);
-  const auto trace = traceOf(late);
+  const auto trace = makeTrace(late);
   const auto recorded = recordedProgram(*trace, 0, 0);
   const ModelTimeline timeline = replay(recorded.program, hardware(1, 0.1));
   const CommunicationSum of_0 = timeline.sum({.rank = WorldRank::of(0)});
@@ -129,7 +129,7 @@ TEST(ClockRecordedTest, ALatePeerIsNotASlowLink) {
 TEST(ClockRecordedTest, TheCriticalPathStartsAtTheLatePeer) {
   std::string text = "project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kRing);
   text.replace(text.find("cpu=300\n"), 7, "cpu=9000");
-  const auto trace = traceOf(text);
+  const auto trace = makeTrace(text);
   const auto recorded = recordedProgram(*trace, 0, 0);
   const ModelTimeline timeline = replay(recorded.program, hardware(1, 0.1));
   ASSERT_EQ(timeline.critical_path.size(), 3u);
@@ -142,7 +142,7 @@ TEST(ClockRecordedTest, TheCriticalPathStartsAtTheLatePeer) {
 }
 
 TEST(ClockRecordedTest, ACollectiveCutsItsStageByTheRecordedClock) {
-  const auto trace = traceOf(R"(
+  const auto trace = makeTrace(R"(
 run cp=2 cores=2
 group dp_cp 0,1
 grad_sync rank=0 direction=backward time=0-100 cpu=600
@@ -165,7 +165,7 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
 
 /// The device's clock goes on while its rank waits: 40 of its 100 are the collective's.
 TEST(ClockRecordedTest, WaitsWithinADeviceStageAreNotWork) {
-  const auto trace = traceOf(R"(
+  const auto trace = makeTrace(R"(
 run cp=2 cores=2
 group dp_cp 0,1
 grad_sync rank=0 direction=backward time=0-100 device=1
@@ -191,7 +191,7 @@ project rank=0 layer=0 time=100-150 cpu=50
 }
 
 TEST(ClockRecordedTest, PausesAndVerificationTakeNoTime) {
-  const auto trace = traceOf(R"(
+  const auto trace = makeTrace(R"(
 run cp=1 cores=2
 embed rank=0 time=0-100 cpu=90
 pause rank=0 time=100-90000
@@ -206,7 +206,7 @@ loss rank=0 time=95010-95020 cpu=7
 }
 
 TEST(ClockRecordedTest, ReplaysSeveralSteps) {
-  const auto trace = traceOf(R"(
+  const auto trace = makeTrace(R"(
 run cp=1 cores=1
 embed rank=0 step=3 time=0-100 cpu=40
 embed rank=0 step=4 time=100-200 cpu=50

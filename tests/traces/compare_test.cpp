@@ -10,7 +10,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 /// Returns one layer of four tokens on one rank. `out` has the values of tokens 0 to 3.
 std::string onOneRank(const std::string& out) {
@@ -36,7 +36,7 @@ std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
 }
 
 RunComparison compared(const std::string& run, const std::string& other) {
-  return compareRuns(*traceOf(run), *traceOf(other));
+  return compareRuns(*makeTrace(run), *makeTrace(other));
 }
 
 TEST(CompareRunsTest, TheSameRowsOnOtherRanksAreTheSame) {
@@ -61,8 +61,8 @@ TEST(CompareRunsTest, ADifferentRowIsNamedWithWhoHadIt) {
 }
 
 TEST(CompareRunsTest, TheFloorIsTheDifferenceOfEqualRuns) {
-  const auto run = traceOf(onOneRank("1,2,3.1,4")), other = traceOf(onOneRank("1,2,3,4")),
-             again = traceOf(onOneRank("1,2,3.2,4"));
+  const auto run = makeTrace(onOneRank("1,2,3.1,4")), other = makeTrace(onOneRank("1,2,3,4")),
+             again = makeTrace(onOneRank("1,2,3.2,4"));
   EXPECT_NE(compareRuns(*run, *other).first(), nullptr);
   EXPECT_EQ(compareRuns(*run, *other, again.get()).first(), nullptr);
   EXPECT_NE(compareRuns(*again, *other, run.get()).first(), nullptr);
@@ -194,7 +194,7 @@ TEST(CompareRunsTest, APeakWithVerificationIsNotComparedWithOneWithout) {
 
 TEST(CompareRunsTest, CanBeStoppedEarlyAndReportsItsProgress) {
   std::vector<double> shares;
-  const auto run = traceOf(onOneRank("1,2,3,4"));
+  const auto run = makeTrace(onOneRank("1,2,3,4"));
   const auto asked = [&](double share) {
     shares.push_back(share);
     return true;
@@ -211,13 +211,13 @@ TEST(CompareRunsTest, ComparesCostsOfEventsWithoutAVerdict) {
   ASSERT_EQ(both.costs.size(), 2u) << "the step and the layer";
   EXPECT_EQ(describe(both.costs.front(), Cost::kAttend),
             "attention, own time: 5 ns against 4 ns (1.25×)");
-  EXPECT_EQ(conclusionOf(both).front().substr(0, 7), "– No ");
+  EXPECT_EQ(concludeFrom(both).front().substr(0, 7), "– No ");
 }
 
 TEST(CompareRunsTest, OneComparisonIsWordedInTheSingular) {
   const std::string run = "run cp=1\nnote step.0 ";
   const auto said = [&](const char* ours, const char* theirs) {
-    return conclusionOf(compared(run + ours, run + theirs)).front();
+    return concludeFrom(compared(run + ours, run + theirs)).front();
   };
   EXPECT_EQ(said("{\"loss\": 2}\n", "{\"loss\": 2}\n"),
             "✓ The comparison agrees bit for bit or by statistics.");

@@ -59,9 +59,9 @@ TEST(ControlMessagesTest, EveryRequestArrivesUnderItsNameAndNumber) {
   ASSERT_EQ(std::size(all), std::variant_size_v<Request>) << "a request is not tested";
   for (const Request& request : all) {
     const json message = sentBy(encodeRequest(request, 7));
-    EXPECT_EQ(RequestHead::from(message).cmd, nameOf(request));
+    EXPECT_EQ(RequestHead::from(message).cmd, nameFor(request));
     EXPECT_EQ(RequestHead::from(message).id, 7);
-    EXPECT_EQ(decodeRequest(message).index(), request.index()) << nameOf(request);
+    EXPECT_EQ(decodeRequest(message).index(), request.index()) << nameFor(request);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 /// Returns one layer of two tokens of two numbers on one rank.
 std::string onOneRank(const std::string& out) {
@@ -34,7 +34,7 @@ std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
 }
 DifferenceMap mapOf(const std::string& run, const std::string& other,
                     const std::string& tensor = "out") {
-  return differenceMap(*traceOf(run), *traceOf(other), {0, Layer::of(0)}, tensor);
+  return differenceMap(*makeTrace(run), *makeTrace(other), {0, Layer::of(0)}, tensor);
 }
 
 TEST(DifferenceMapTest, RowsOfOtherRanksStandUnderTheirTokens) {

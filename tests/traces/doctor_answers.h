@@ -10,16 +10,16 @@
 
 namespace ringscope::test {
 
-inline traces::RuleResult answerOf(const std::string& rule, const traces::Trace& trace) {
+inline traces::RuleResult answerFrom(const std::string& rule, const traces::Trace& trace) {
   for (const traces::Rule& known : traces::rules())
     if (known.id == rule) return known.check(trace);
   throw usageError("there is no rule " + rule);
 }
-inline traces::RuleResult answerOf(const std::string& rule, const std::string& text) {
-  return answerOf(rule, *traceOf(text));
+inline traces::RuleResult answerFrom(const std::string& rule, const std::string& text) {
+  return answerFrom(rule, *makeTrace(text));
 }
-inline traces::Verdict verdictOf(const std::string& rule, const std::string& text) {
-  return answerOf(rule, text).verdict;
+inline traces::Verdict findVerdict(const std::string& rule, const std::string& text) {
+  return answerFrom(rule, text).verdict;
 }
 
 inline bool says(const traces::Finding& finding, const std::string& words) {

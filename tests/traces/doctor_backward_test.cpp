@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
+using test::answerFrom;
 using test::LayerSpec;
 using test::RecordedLayer;
 
@@ -29,9 +29,9 @@ void setDq(RecordedLayer& layer, double value) {
 
 TEST(LocalDeltaInBackwardRuleTest, FindsTheSumOfWhatBlocksGiveAlone) {
   RecordedLayer layer(oneTokenEach());
-  EXPECT_EQ(answerOf("local_delta_in_backward", *layer.record()).verdict, Verdict::kClear);
+  EXPECT_EQ(answerFrom("local_delta_in_backward", *layer.record()).verdict, Verdict::kClear);
   setDq(layer, 0);
-  const auto wrong = answerOf("local_delta_in_backward", *layer.record());
+  const auto wrong = answerFrom("local_delta_in_backward", *layer.record());
   ASSERT_EQ(wrong.verdict, Verdict::kFound) << wrong.would_settle;
   EXPECT_EQ(wrong.findings.front().place.layer, Layer::of(0));
   EXPECT_EQ(wrong.findings.front().place.direction, Direction::kBackward);
@@ -40,7 +40,7 @@ TEST(LocalDeltaInBackwardRuleTest, FindsTheSumOfWhatBlocksGiveAlone) {
 TEST(LocalDeltaInBackwardRuleTest, AnotherWrongDqIsNotTakenForIt) {
   RecordedLayer layer(oneTokenEach());
   setDq(layer, 3);
-  const auto other = answerOf("local_delta_in_backward", *layer.record());
+  const auto other = answerFrom("local_delta_in_backward", *layer.record());
   EXPECT_EQ(other.verdict, Verdict::kNotObservable);
   EXPECT_NE(other.would_settle.find("layer 0 does not"), std::string::npos) << other.would_settle;
 }
@@ -49,12 +49,12 @@ TEST(LocalDeltaInBackwardRuleTest, AMistakeHiddenByRoundingIsNotCalledClear) {
   LayerSpec spec{{"0-8"}, "mask=full"};
   spec.dtype = DType::kBFloat16;
   spec.sinks = {-9, -9};  // the sinks take 1 in 60,000 of a row
-  const auto hidden = answerOf("local_delta_in_backward", *RecordedLayer(spec).record());
+  const auto hidden = answerFrom("local_delta_in_backward", *RecordedLayer(spec).record());
   EXPECT_EQ(hidden.verdict, Verdict::kNotObservable);
   EXPECT_NE(hidden.would_settle.find("both give it, but for rounding"), std::string::npos)
       << hidden.would_settle;
   spec.sinks = {1, 1};
-  EXPECT_EQ(answerOf("local_delta_in_backward", *RecordedLayer(spec).record()).verdict,
+  EXPECT_EQ(answerFrom("local_delta_in_backward", *RecordedLayer(spec).record()).verdict,
             Verdict::kClear);
 }
 
@@ -62,7 +62,8 @@ TEST(LocalDeltaInBackwardRuleTest, WithoutDqOrItsInputsItCannotTell) {
   for (const TensorKind kind : {TensorKind::kDq, TensorKind::kDout, TensorKind::kK}) {
     RecordedLayer layer(oneTokenEach());
     for (const int rank : {0, 1}) layer.leaveOut(kind, rank);
-    EXPECT_EQ(answerOf("local_delta_in_backward", *layer.record()).verdict, Verdict::kNotObservable)
+    EXPECT_EQ(answerFrom("local_delta_in_backward", *layer.record()).verdict,
+              Verdict::kNotObservable)
         << name(kind);
   }
 }
@@ -83,15 +84,15 @@ TEST(GqaGroupBrokenRuleTest, FindsTheKvHeadThatAQueryHeadAttended) {
   for (const char* intent : {"mask=causal", "mask=full", "mask=window window=3"}) {
     spec.intent = intent;
     RecordedLayer layer(spec);
-    EXPECT_EQ(answerOf(rule, *layer.record()).verdict, Verdict::kClear) << intent;
+    EXPECT_EQ(answerFrom(rule, *layer.record()).verdict, Verdict::kClear) << intent;
     swapHeads(layer, TensorKind::kK, 0, 1);
-    const auto wrong = answerOf(rule, *layer.record());
+    const auto wrong = answerFrom(rule, *layer.record());
     ASSERT_EQ(wrong.verdict, Verdict::kFound) << intent << wrong.would_settle;
     EXPECT_NE(wrong.findings.front().evidence.find("4 of 4 query heads"), std::string::npos);
   }
   RecordedLayer layer(spec);
   swapHeads(layer, TensorKind::kLse, 1, 2);  // one of each group
-  EXPECT_EQ(answerOf(rule, *layer.record()).verdict, Verdict::kNotObservable)
+  EXPECT_EQ(answerFrom(rule, *layer.record()).verdict, Verdict::kNotObservable)
       << "an lse of another q is that of no KV head";
 }
 
@@ -103,13 +104,13 @@ TEST(GqaGroupBrokenRuleTest, KvHeadsThatAreAlikeProveNothing) {
     for (const std::int64_t head : {0, 1})
       layer.row(TensorKind::kLse, 0, head, token)[0] = std::log(static_cast<double>(token + 1));
   }
-  EXPECT_EQ(answerOf("gqa_group_broken", *layer.record()).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerFrom("gqa_group_broken", *layer.record()).verdict, Verdict::kNotObservable);
   LayerSpec one{{"0-8", "8-16"}};
   one.kv_heads = 1;
-  EXPECT_EQ(answerOf("gqa_group_broken", *RecordedLayer(one).record()).verdict, Verdict::kClear);
+  EXPECT_EQ(answerFrom("gqa_group_broken", *RecordedLayer(one).record()).verdict, Verdict::kClear);
   RecordedLayer without({{"0-8", "8-16"}});
   without.leaveOut(TensorKind::kLse, 1);
-  EXPECT_EQ(answerOf("gqa_group_broken", *without.record()).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerFrom("gqa_group_broken", *without.record()).verdict, Verdict::kNotObservable);
 }
 
 // -------- which weights were dropped
@@ -165,10 +166,10 @@ TEST(DropoutRngReusedRuleTest, OutAndDqTellWhichWeightsWereDropped) {
   const char* rule = "dropout_rng_reused";
   RecordedLayer layer(withDropout());
   dropHalf(layer, 1, 1);
-  const auto right = answerOf(rule, *layer.record());
+  const auto right = answerFrom(rule, *layer.record());
   EXPECT_EQ(right.verdict, Verdict::kClear) << right.would_settle;
   dropHalf(layer, 1, 2);
-  const auto wrong = answerOf(rule, *layer.record());
+  const auto wrong = answerFrom(rule, *layer.record());
   ASSERT_EQ(wrong.verdict, Verdict::kFound) << wrong.would_settle;
   EXPECT_EQ(wrong.findings.front().place.direction, Direction::kBackward);
 }
@@ -176,15 +177,15 @@ TEST(DropoutRngReusedRuleTest, OutAndDqTellWhichWeightsWereDropped) {
 TEST(DropoutRngReusedRuleTest, RowsThatDoNotTellProveNothing) {
   const char* rule = "dropout_rng_reused";
   RecordedLayer none(withDropout());  // out and dq without dropout
-  EXPECT_EQ(answerOf(rule, *none.record()).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerFrom(rule, *none.record()).verdict, Verdict::kNotObservable);
   LayerSpec full = withDropout();
   full.intent = "mask=full";
-  EXPECT_EQ(answerOf(rule, *RecordedLayer(full).record()).verdict, Verdict::kNotObservable)
+  EXPECT_EQ(answerFrom(rule, *RecordedLayer(full).record()).verdict, Verdict::kNotObservable)
       << "of 16 keys each";
   RecordedLayer without(withDropout());
   without.keepNoValues(TensorKind::kDq, 0);
-  EXPECT_EQ(answerOf(rule, *without.record()).verdict, Verdict::kNotObservable);
-  EXPECT_EQ(answerOf(rule, "run cp=2\n").verdict, Verdict::kClear) << "nothing is dropped";
+  EXPECT_EQ(answerFrom(rule, *without.record()).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerFrom(rule, "run cp=2\n").verdict, Verdict::kClear) << "nothing is dropped";
 }
 
 // -------- recomputation
@@ -203,20 +204,21 @@ std::string recomputed(const char* k, const char* block, const char* again) {
 TEST(RecomputeDiffersRuleTest, BackwardWorksWithTheBlockOfForward) {
   const char* rule = "recompute_differs";
   const char* block = "3,4,5,6";
-  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4", block, block)), Verdict::kClear);
-  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4.000000000000004", block, block)), Verdict::kClear)
+  EXPECT_EQ(test::findVerdict(rule, recomputed("3,4", block, block)), Verdict::kClear);
+  EXPECT_EQ(test::findVerdict(rule, recomputed("3,4.000000000000004", block, block)),
+            Verdict::kClear)
       << "rounding";
-  const auto wrong = answerOf(rule, recomputed("3,4.01", block, block));
+  const auto wrong = answerFrom(rule, recomputed("3,4.01", block, block));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
-  EXPECT_EQ(test::verdictOf(rule, recomputed("3,4", block, "3.01,4,5,6")), Verdict::kFound);
+  EXPECT_EQ(test::findVerdict(rule, recomputed("3,4", block, "3.01,4,5,6")), Verdict::kFound);
 }
 
 TEST(RecomputeDiffersRuleTest, WithoutBlocksTheResultsOfForwardTell) {
   LayerSpec spec{{"0-8", "8-16"}};
   spec.run = "recompute=true";
   RecordedLayer layer(spec);
-  const auto verdict = [&] { return answerOf("recompute_differs", *layer.record()).verdict; };
+  const auto verdict = [&] { return answerFrom("recompute_differs", *layer.record()).verdict; };
   EXPECT_EQ(verdict(), Verdict::kClear);
   for (const TensorKind kind : {TensorKind::kQ, TensorKind::kK, TensorKind::kV})
     for (const std::int64_t head : {0, 1})
@@ -227,8 +229,8 @@ TEST(RecomputeDiffersRuleTest, WithoutBlocksTheResultsOfForwardTell) {
   EXPECT_EQ(verdict(), Verdict::kFound);
   layer.row(TensorKind::kV, 0, 0, 0)[0] = 0.3;
   EXPECT_EQ(verdict(), Verdict::kNotObservable) << "they were not all rounded";
-  EXPECT_EQ(answerOf("recompute_differs", "run cp=2\n").verdict, Verdict::kClear);
-  EXPECT_EQ(answerOf("recompute_differs", "run cp=2 recompute=true\n").verdict,
+  EXPECT_EQ(answerFrom("recompute_differs", "run cp=2\n").verdict, Verdict::kClear);
+  EXPECT_EQ(answerFrom("recompute_differs", "run cp=2 recompute=true\n").verdict,
             Verdict::kNotObservable);
 }
 

@@ -8,9 +8,9 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
+using test::answerFrom;
+using test::findVerdict;
 using test::says;
-using test::verdictOf;
 
 constexpr const char* kRules[] = {"ring_bypassed", "no_skip_future_block", "causal_on_every_block",
                                   "mask_dropped",  "documents_ignored",    "kv_not_rotated"};
@@ -40,7 +40,7 @@ std::string recording(const std::string& intent, const std::string& pieces) {
 /// Returns the finding of this rule, and expects that no other coverage rule finds anything.
 Finding foundAlone(const std::string& rule, const std::string& text) {
   for (const char* other : kRules) {
-    const RuleResult answer = answerOf(other, text);
+    const RuleResult answer = answerFrom(other, text);
     EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
     if (other != rule) continue;
     if (answer.findings.size() == 1) return answer.findings.front();
@@ -49,14 +49,14 @@ Finding foundAlone(const std::string& rule, const std::string& text) {
 }
 TEST(CoverageRulesTest, EveryPairOfTheMaskOnceIsClear) {
   for (const char* rule : kRules)
-    EXPECT_EQ(verdictOf(rule, recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock)),
+    EXPECT_EQ(findVerdict(rule, recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock)),
               Verdict::kClear)
         << rule;
 }
 
 TEST(CoverageRulesTest, WithoutTheDeclaredMaskTheyCannotTell) {
   for (const char* rule : kRules)
-    EXPECT_EQ(verdictOf(rule, recording("", std::string(kOwnBlocks) + kEarlierBlock)),
+    EXPECT_EQ(findVerdict(rule, recording("", std::string(kOwnBlocks) + kEarlierBlock)),
               Verdict::kNotObservable)
         << rule;
 }
@@ -66,7 +66,7 @@ TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
   const std::string shard = "shard input_ids rank=0 tokens=0-2";
   text.erase(text.find(shard), shard.size());
   for (const char* rule : kRules) {
-    const RuleResult answer = answerOf(rule, text);
+    const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("tokens rank 0 attends"), std::string::npos)
         << answer.would_settle;
@@ -75,9 +75,10 @@ TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
 
 TEST(CoverageRulesTest, JudgesMissingPairsOnlyInACompleteRecording) {
   const std::string cut = std::string(kRanks) + kCausal + kOwnBlocks;
-  for (const char* rule : kRules) EXPECT_EQ(verdictOf(rule, cut), Verdict::kNotObservable) << rule;
+  for (const char* rule : kRules)
+    EXPECT_EQ(findVerdict(rule, cut), Verdict::kNotObservable) << rule;
   const std::string stopped = cut + "note ended {\"how\": \"stopped\"}\nend\n";
-  EXPECT_EQ(verdictOf("ring_bypassed", stopped), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict("ring_bypassed", stopped), Verdict::kNotObservable)
       << "it may have been about to attend the rest";
 }
 
@@ -86,7 +87,7 @@ TEST(CoverageRulesTest, PairsThatNobodyAttendsForNoKnownReasonAreNotCalledClear)
       recording(kCausal, std::string(kOwnBlocks) +
                              "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-1\n");
   for (const char* rule : kRules) {
-    const RuleResult answer = answerOf(rule, text);
+    const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("rank 1 leaves out 2 of 7"), std::string::npos)
         << answer.would_settle;
@@ -115,8 +116,8 @@ TEST(RingBypassedRuleTest, ACausalPieceDoesNotMaskTheKeysOfAnotherPiece) {
 }
 
 TEST(RingBypassedRuleTest, NoBlockIsMissedWhenDocumentsEndAtTheShards) {
-  EXPECT_EQ(verdictOf("ring_bypassed",
-                      recording("intent mask=documents documents=0-2,2-4\n", kOwnBlocks)),
+  EXPECT_EQ(findVerdict("ring_bypassed",
+                        recording("intent mask=documents documents=0-2,2-4\n", kOwnBlocks)),
             Verdict::kClear);
 }
 
@@ -128,7 +129,7 @@ TEST(NoSkipFutureBlockRuleTest, FindsBlocksOfLaterTokensThatAreAttended) {
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
   EXPECT_TRUE(says(finding, "Of 4 (query, key) pairs")) << finding.evidence;
-  EXPECT_EQ(verdictOf("no_skip_future_block", kRanks + std::string(kCausal) + future),
+  EXPECT_EQ(findVerdict("no_skip_future_block", kRanks + std::string(kCausal) + future),
             Verdict::kFound)
       << "what was attended was, whatever came of the run";
 }
@@ -177,7 +178,7 @@ TEST(MaskDroppedRuleTest, AWindowThatIsOneTooWideIsNotDropped) {
       "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-2\n"
       "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=1-2\n";
   const auto answer =
-      answerOf("mask_dropped", recording("intent mask=window window=2\n", kOwnBlocks + wider));
+      answerFrom("mask_dropped", recording("intent mask=window window=2\n", kOwnBlocks + wider));
   ASSERT_EQ(answer.verdict, Verdict::kNotObservable);
   EXPECT_NE(answer.would_settle.find("rank 1 goes beyond them"), std::string::npos)
       << answer.would_settle;
@@ -200,7 +201,7 @@ TEST(DocumentsIgnoredRuleTest, OtherDocumentBordersDoNotCountAsIgnoredDocuments)
                 "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-1 k=0-1\n"
                 "attend rank=1 layer=0 stage=0 source=1 piece=1 q=1-2 k=1-2\n"
                 "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-1 k=0-2\n");
-  const auto answer = answerOf("documents_ignored", text);
+  const auto answer = answerFrom("documents_ignored", text);
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
   EXPECT_NE(answer.would_settle.find("rank 1 crosses some"), std::string::npos)
       << answer.would_settle;
@@ -211,12 +212,12 @@ TEST(DocumentsIgnoredRuleTest, ATileMaskThatIsNotRecordedIsTakenForTheDeclaredWi
       "run cp=1 seq_len=4\nshard input_ids rank=0 tokens=0-4\n"
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 mask=tile_mask\nend\n";
   const std::string documents = "intent mask=documents window=2 documents=0-2,2-4\n";
-  const auto wrong = answerOf("documents_ignored", documents + one_rank);
+  const auto wrong = answerFrom("documents_ignored", documents + one_rank);
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_TRUE(says(wrong.findings.front(), "attends 1 (query, key) pair "))
       << wrong.findings.front().evidence;
-  EXPECT_EQ(verdictOf("documents_ignored", "intent mask=window window=2\n" + one_rank),
+  EXPECT_EQ(findVerdict("documents_ignored", "intent mask=window window=2\n" + one_rank),
             Verdict::kClear);
 }
 
@@ -231,7 +232,7 @@ TEST(KvNotRotatedRuleTest, FindsABlockThatIsAttendedTwice) {
 }
 
 TEST(KvNotRotatedRuleTest, APieceThatIsTwiceInOneRingStepIsNoBlockThatStays) {
-  const auto answer = answerOf(
+  const auto answer = answerFrom(
       "kv_not_rotated",
       recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock +
                              "attend rank=1 layer=0 stage=1 source=0 piece=1 q=1-2 k=0-2\n"));
@@ -242,7 +243,7 @@ TEST(KvNotRotatedRuleTest, APieceThatIsTwiceInOneRingStepIsNoBlockThatStays) {
 
 TEST(KvNotRotatedRuleTest, AnEventThatADamagedFileHoldsTwiceIsOnePiece) {
   const std::string piece = "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2 time=5-9\n";
-  EXPECT_EQ(verdictOf("kv_not_rotated", recording(kCausal, kOwnBlocks + piece + piece)),
+  EXPECT_EQ(findVerdict("kv_not_rotated", recording(kCausal, kOwnBlocks + piece + piece)),
             Verdict::kClear);
 }
 
@@ -261,7 +262,7 @@ TEST(CoverageRulesTest, RowsThatAreStridedAreComparedByTheirTokens) {
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 mask=strict\nend\n";
   const std::string inclusive =
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 mask=causal\nend\n";
-  EXPECT_EQ(verdictOf("no_skip_future_block", striped + kCausal + strict), Verdict::kClear);
+  EXPECT_EQ(findVerdict("no_skip_future_block", striped + kCausal + strict), Verdict::kClear);
   const Finding finding = foundAlone("no_skip_future_block", striped + kCausal + inclusive);
   EXPECT_TRUE(says(finding, "Of 2 (query, key) pairs")) << finding.evidence;
 }
@@ -271,7 +272,7 @@ TEST(CoverageRulesTest, RunsAsLongAsAFormatAllowsAreCountedWithoutLookingAtEachT
       "run cp=1\nintent mask=documents window=9 documents=0-500000000000\n"
       "shard input_ids rank=0 tokens=0-1000000000000\n"
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-9 k=0-9\nend\n";
-  EXPECT_EQ(verdictOf("mask_dropped", longest), Verdict::kFound) << "later keys of its own block";
+  EXPECT_EQ(findVerdict("mask_dropped", longest), Verdict::kFound) << "later keys of its own block";
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
-using test::verdictOf;
+using test::answerFrom;
+using test::findVerdict;
 
 /// Returns eight tokens, 10 to 17, dealt head and tail to two ranks.
 std::string headTail(const std::string& labels_0, const std::string& labels_1,
@@ -51,51 +51,52 @@ std::string inThreeSteps(const std::string& recording) {
 
 TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
   const std::string lost = inParts("11,12,13,-100", "15,16,17,-100");
-  const auto wrong = answerOf("shift_labels_per_shard", inThreeSteps(lost));
+  const auto wrong = answerFrom("shift_labels_per_shard", inThreeSteps(lost));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts("11,12,13,14", "15,16,17,18")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", "run cp=2\n"), Verdict::kNotObservable);
-  const auto perhaps = answerOf("shift_labels_per_shard", lost);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", "run cp=2\n"), Verdict::kNotObservable);
+  const auto perhaps = answerFrom("shift_labels_per_shard", lost);
   EXPECT_EQ(perhaps.verdict, Verdict::kNotObservable);
   EXPECT_NE(perhaps.would_settle.find("of 7 labels the 1 at the ends"), std::string::npos)
       << perhaps.would_settle;
   const std::string right_later =
       lost + atStep(inParts("11,12,13,14", "15,16,17,18"), 1) + atStep(lost, 2) + atStep(lost, 3);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", right_later), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", right_later), Verdict::kNotObservable)
       << "a target at the end of a shard in one step";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, AtTheBorderOfAChunkTheTargetIsATokenOfALaterChunk) {
-  const auto wrong = answerOf("shift_labels_per_shard", headTail("11,16,17,-100", "13,14,15,-100"));
+  const auto wrong =
+      answerFrom("shift_labels_per_shard", headTail("11,16,17,-100", "13,14,15,-100"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kCertain);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", headTail("11,12,17,18", "13,14,15,16")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", headTail("11,12,17,18", "13,14,15,16")),
             Verdict::kClear);
 }
 
 TEST(ShiftLabelsPerShardRuleTest, ADocumentThatEndsAtTheBorderNeedsNoTargetThere) {
   const std::string labels_0 = "11,12,13,-100", labels_1 = "15,16,17,-100";
-  EXPECT_EQ(verdictOf("shift_labels_per_shard",
-                      inParts(labels_0, labels_1, "intent mask=documents documents=0-4,4-8\n")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard",
+                        inParts(labels_0, labels_1, "intent mask=documents documents=0-4,4-8\n")),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard",
-                      inThreeSteps(inParts(labels_0, labels_1,
-                                           "intent mask=documents documents=0-6,6-8\n"))),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard",
+                        inThreeSteps(inParts(labels_0, labels_1,
+                                             "intent mask=documents documents=0-6,6-8\n"))),
             Verdict::kFound);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts(labels_0, labels_1, "")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts(labels_0, labels_1, "")),
             Verdict::kNotObservable)
       << "nobody said whether one ends there";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, TargetsThatAPromptLacksProveNothing) {
   for (const char* labels : {"-100,-100,-100,-100", "11,12,-100,-100", "-100,12,13,14"})
-    EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts(labels, "15,16,17,-100")),
+    EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts(labels, "15,16,17,-100")),
               Verdict::kClear)
         << labels;
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", inParts("11,12,13,-100", "-100,16,17,18")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts("11,12,13,-100", "-100,16,17,18")),
             Verdict::kClear);
 }
 
@@ -105,24 +106,24 @@ TEST(MissingPositionIdsRuleTest, PackedDocumentsOfAForeignJobAreNoMistake) {
       "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
       "tensor position_ids rank=0 shape=1x4 values=0,1,2,3\n"
       "tensor position_ids rank=1 shape=1x4 values=";
-  const auto wrong = answerOf("missing_position_ids", foreign + "0,1,2,3\n");
+  const auto wrong = answerFrom("missing_position_ids", foreign + "0,1,2,3\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound) << "they count the rank's own tokens";
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
-  EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,0,1,2\n"), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
+  EXPECT_EQ(findVerdict("missing_position_ids", foreign + "4,0,1,2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
 }
 
 TEST(ShiftLabelsPerShardRuleTest, TargetsAtTheEndsMayBeLeftOutWhenOthersAreToo) {
   const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
-  const auto answer = answerOf("shift_labels_per_shard", masked);
+  const auto answer = answerFrom("shift_labels_per_shard", masked);
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
   EXPECT_NE(answer.would_settle.find("elsewhere 1 label is left out too"), std::string::npos)
       << answer.would_settle;
-  EXPECT_EQ(verdictOf("labels_shifted_twice", masked), Verdict::kClear);
+  EXPECT_EQ(findVerdict("labels_shifted_twice", masked), Verdict::kClear);
   std::string steps = masked;  // 1 of 6 labels within shards: unlikely to be chance in so many
                                // steps
   for (int step = 1; step < 6; ++step) steps += atStep(masked, step);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", steps), Verdict::kFound);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", steps), Verdict::kFound);
 }
 
 TEST(ShiftLabelsPerShardRuleTest, CountsTheBatchOfATpGroupOnce) {
@@ -140,7 +141,7 @@ TEST(ShiftLabelsPerShardRuleTest, CountsTheBatchOfATpGroupOnce) {
     replace_all("rank=0 ", "rank=" + first + " ");
     text += part;
   }
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", text), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", text), Verdict::kNotObservable);
 }
 
 TEST(ShiftLabelsPerShardRuleTest, DoesNotCompareRanksThatShareNoSequence) {
@@ -152,22 +153,23 @@ TEST(ShiftLabelsPerShardRuleTest, DoesNotCompareRanksThatShareNoSequence) {
       "tensor buffer.labels rank=1 shape=1x4 values=6,7,8,9\nsend rank=1 peer=0\n";
   for (const char* rule :
        {"shift_labels_per_shard", "labels_shifted_twice", "different_batches_on_cp_ranks"})
-    EXPECT_EQ(verdictOf(rule, two_of_dp), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, two_of_dp), Verdict::kNotObservable) << rule;
 }
 
 TEST(LabelsShiftedTwiceRuleTest, LabelsAreTheTokensAfterTheNext) {
   for (const std::string& wrong :
        {inParts("12,13,14,-100", "16,17,18,-100"), inParts("12,13,14,15", "16,17,18,-100"),
         headTail("12,17,18,-100", "14,15,16,-100")}) {
-    EXPECT_EQ(verdictOf("labels_shifted_twice", wrong), Verdict::kFound) << wrong;
-    EXPECT_EQ(verdictOf("shift_labels_per_shard", wrong), Verdict::kNotObservable)
+    EXPECT_EQ(findVerdict("labels_shifted_twice", wrong), Verdict::kFound) << wrong;
+    EXPECT_EQ(findVerdict("shift_labels_per_shard", wrong), Verdict::kNotObservable)
         << "that every label is the next token is not so: " << wrong;
   }
-  EXPECT_EQ(verdictOf("labels_shifted_twice", inParts("11,12,13,14", "15,16,17,18")),
+  EXPECT_EQ(findVerdict("labels_shifted_twice", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("labels_shifted_twice", headTail("11,16,17,-100", "13,14,15,-100")),
+  EXPECT_EQ(findVerdict("labels_shifted_twice", headTail("11,16,17,-100", "13,14,15,-100")),
             Verdict::kClear);
-  const auto not_shifted = answerOf("labels_shifted_twice", inParts("10,11,12,13", "14,15,16,17"));
+  const auto not_shifted =
+      answerFrom("labels_shifted_twice", inParts("10,11,12,13", "14,15,16,17"));
   ASSERT_EQ(not_shifted.verdict, Verdict::kNotObservable) << "the model shifts them";
   EXPECT_NE(not_shifted.would_settle.find("neither"), std::string::npos);
 }
@@ -182,13 +184,13 @@ TEST(LabelsShiftedTwiceRuleTest, StripedShardsAreShiftedTwiceByAStripe) {
            "tensor buffer.labels rank=0 shape=1x4 values=" +
            labels_0 + "\ntensor buffer.labels rank=1 shape=1x4 values=" + labels_1 + "\n";
   };
-  EXPECT_EQ(verdictOf("labels_shifted_twice", striped("13,15,17,-100", "14,16,18,-100")),
+  EXPECT_EQ(findVerdict("labels_shifted_twice", striped("13,15,17,-100", "14,16,18,-100")),
             Verdict::kFound);
-  EXPECT_EQ(verdictOf("shift_labels_per_shard", striped("12,14,16,-100", "13,15,17,-100")),
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", striped("12,14,16,-100", "13,15,17,-100")),
             Verdict::kFound);
-  EXPECT_EQ(verdictOf("labels_shifted_twice", striped("11,13,15,17", "12,14,16,18")),
+  EXPECT_EQ(findVerdict("labels_shifted_twice", striped("11,13,15,17", "12,14,16,18")),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("different_batches_on_cp_ranks", striped("11,98,15,99", "12,14,16,18")),
+  EXPECT_EQ(findVerdict("different_batches_on_cp_ranks", striped("11,98,15,99", "12,14,16,18")),
             Verdict::kNotObservable)
       << "no rank has two tokens in a row, so labels may be wrong for any reason";
 }
@@ -196,18 +198,19 @@ TEST(LabelsShiftedTwiceRuleTest, StripedShardsAreShiftedTwiceByAStripe) {
 TEST(LabelsShiftedTwiceRuleTest, WithinAShardTheyAreAlsoShiftedAfterSharding) {
   const std::string both = headTail("16,17,-100,-100", "14,15,-100,-100");
   for (const char* rule : {"labels_shifted_twice", "shift_labels_per_shard"}) {
-    const auto answer = answerOf(rule, both);
+    const auto answer = answerFrom(rule, both);
     ASSERT_EQ(answer.verdict, Verdict::kFound) << rule;
     EXPECT_NE(answer.findings.at(0).evidence.find("4 of 4"), std::string::npos) << rule;
   }
   const std::string beyond = headTail("16,17,12,-100", "14,15,-100,-100");
-  EXPECT_EQ(verdictOf("labels_shifted_twice", beyond), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict("labels_shifted_twice", beyond), Verdict::kNotObservable)
       << "a shard has no token after the next of its last but one";
 }
 
 TEST(LabelsShiftedTwiceRuleTest, AHandfulOfLabelsMayBeWrongByChance) {
-  EXPECT_EQ(verdictOf("labels_shifted_twice", inParts("12,-100,-100,-100", "-100,-100,-100,-100")),
-            Verdict::kNotObservable);
+  EXPECT_EQ(
+      findVerdict("labels_shifted_twice", inParts("12,-100,-100,-100", "-100,-100,-100,-100")),
+      Verdict::kNotObservable);
 }
 
 TEST(DifferentBatchesRuleTest, AllRanksOfACpGroupCutOneBatch) {
@@ -215,24 +218,24 @@ TEST(DifferentBatchesRuleTest, AllRanksOfACpGroupCutOneBatch) {
       "run dp=2 cp=2\ngroup cp 0,1\ngroup cp 2,3\n"
       "tensor batch.input_ids rank=0 hash=5\ntensor batch.input_ids rank=1 hash=5\n"
       "tensor batch.input_ids rank=2 hash=6\n";
-  const auto wrong =
-      answerOf("different_batches_on_cp_ranks", batches + "tensor batch.input_ids rank=3 hash=7\n");
+  const auto wrong = answerFrom("different_batches_on_cp_ranks",
+                                batches + "tensor batch.input_ids rank=3 hash=7\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(3));
-  EXPECT_EQ(verdictOf("different_batches_on_cp_ranks",
-                      batches + "tensor batch.input_ids rank=3 hash=6\n"),
+  EXPECT_EQ(findVerdict("different_batches_on_cp_ranks",
+                        batches + "tensor batch.input_ids rank=3 hash=6\n"),
             Verdict::kClear)
       << "dp ranks have others";
-  EXPECT_EQ(verdictOf("different_batches_on_cp_ranks", "run cp=2\n"), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("different_batches_on_cp_ranks", "run cp=1\n"), Verdict::kClear);
+  EXPECT_EQ(findVerdict("different_batches_on_cp_ranks", "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("different_batches_on_cp_ranks", "run cp=1\n"), Verdict::kClear);
 }
 
 TEST(DifferentBatchesRuleTest, WithoutTheBatchItselfLabelsAtTheBordersTell) {
   const auto wrong =
-      answerOf("different_batches_on_cp_ranks", inParts("11,12,13,99", "15,16,17,18"));
+      answerFrom("different_batches_on_cp_ranks", inParts("11,12,13,99", "15,16,17,18"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
-  EXPECT_EQ(verdictOf("different_batches_on_cp_ranks", inParts("11,12,13,14", "15,16,17,18")),
+  EXPECT_EQ(findVerdict("different_batches_on_cp_ranks", inParts("11,12,13,14", "15,16,17,18")),
             Verdict::kNotObservable)
       << "it may be chance";
 }
@@ -245,15 +248,15 @@ TEST(PositionsNotResetRuleTest, PositionsCountFromTheStartOfEachDocument) {
       "shard position_ids rank=0 tokens=0-4\nshard position_ids rank=1 tokens=4-8\n"
       "tensor position_ids rank=0 shape=1x4 values=0,1,2,3\n";
   const std::string wrong = packed + "tensor position_ids rank=1 shape=1x4 values=4,5,6,7\n";
-  EXPECT_EQ(verdictOf("positions_not_reset_per_document", wrong), Verdict::kFound);
-  EXPECT_EQ(verdictOf("positions_not_reset_per_document",
-                      packed + "tensor position_ids rank=1 shape=1x4 values=4,5,0,1\n"),
+  EXPECT_EQ(findVerdict("positions_not_reset_per_document", wrong), Verdict::kFound);
+  EXPECT_EQ(findVerdict("positions_not_reset_per_document",
+                        packed + "tensor position_ids rank=1 shape=1x4 values=4,5,0,1\n"),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("positions_not_reset_per_document",
-                      packed + "tensor position_ids rank=1 shape=1x4 values=0,1,2,3\n"),
+  EXPECT_EQ(findVerdict("positions_not_reset_per_document",
+                        packed + "tensor position_ids rank=1 shape=1x4 values=0,1,2,3\n"),
             Verdict::kNotObservable)
       << "they restart on the rank";
-  const auto later = answerOf(
+  const auto later = answerFrom(
       "positions_not_reset_per_document",
       packed +
           "tensor position_ids rank=1 shape=1x4 values=4,5,0,1\n"
@@ -265,7 +268,7 @@ TEST(PositionsNotResetRuleTest, PositionsCountFromTheStartOfEachDocument) {
                 "All 4 position ids of 1 training step (those of 1 are right) are indices"),
             std::string::npos)
       << later.findings.front().evidence;
-  EXPECT_EQ(verdictOf("positions_not_reset_per_document", "run cp=2 mask=documents\n"),
+  EXPECT_EQ(findVerdict("positions_not_reset_per_document", "run cp=2 mask=documents\n"),
             Verdict::kNotObservable);
 }
 

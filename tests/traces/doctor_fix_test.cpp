@@ -19,7 +19,7 @@ const std::string kRun = "run cp=2 mask=full balance=head_tail\n";
 
 /// Returns the diagnosis of a recording in which the rule above finds something.
 Diagnosis diagnosisWith(const std::string& notes) {
-  return diagnose(*test::traceOf(kRun + notes));
+  return diagnose(*test::makeTrace(kRun + notes));
 }
 Finding findingWith(const std::string& notes) {
   const auto findings = diagnosisWith(notes).findings();
@@ -47,13 +47,13 @@ TEST(DoctorFixTest, IsOfTheFrameworkThatTheRecordingNames) {
 TEST(DoctorFixTest, AFixForAnUnknownFrameworkHasOnlyTheReports) {
   for (const char* notes : {"note framework \"jax\"\n", "note framework 7\n",
                             "note framework \"pytorch\"\nnote framework \"megatron\"\n"}) {
-    EXPECT_FALSE(frameworkOf(*test::traceOf(kRun + notes))) << notes;
+    EXPECT_FALSE(findFramework(*test::makeTrace(kRun + notes))) << notes;
     const Finding finding = findingWith(notes);
     EXPECT_TRUE(finding.fix.text.empty() && finding.fix.framework.empty()) << notes;
     EXPECT_FALSE(finding.fix.links.empty()) << notes;
   }
   EXPECT_EQ(
-      frameworkOf(*test::traceOf(noteOf(Framework::kMegatron) + noteOf(Framework::kMegatron))),
+      findFramework(*test::makeTrace(noteOf(Framework::kMegatron) + noteOf(Framework::kMegatron))),
       Framework::kMegatron)
       << "of joined recordings that say the same";
 }
@@ -62,7 +62,7 @@ TEST(DoctorFixTest, EveryMistakeHasOneForEachFrameworkAndWellFormedLinks) {
   const std::regex address(R"(https://[a-z0-9.-]+\.[a-z]+(/[\w.~%+#?=&@:-]*)*)");
   for (const Mistake& mistake : mistakeCatalogue())
     for (std::size_t i = 0; i < kValueCount<Framework>; ++i) {
-      const Fix fix = fixOf(mistake.id, static_cast<Framework>(i));
+      const Fix fix = fixFor(mistake.id, static_cast<Framework>(i));
       EXPECT_FALSE(fix.text.empty()) << mistake.id;
       EXPECT_FALSE(fix.framework.empty()) << mistake.id;
       EXPECT_FALSE(fix.links.empty()) << mistake.id;
@@ -72,7 +72,7 @@ TEST(DoctorFixTest, EveryMistakeHasOneForEachFrameworkAndWellFormedLinks) {
 }
 
 TEST(DoctorFixTest, AFindingOutsideTheCatalogueHasNoFix) {
-  const Fix fix = fixOf("unknown_mistake", Framework::kPyTorch);
+  const Fix fix = fixFor("unknown_mistake", Framework::kPyTorch);
   EXPECT_TRUE(fix.text.empty() && fix.framework.empty() && fix.links.empty());
 }
 

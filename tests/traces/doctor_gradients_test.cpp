@@ -13,9 +13,9 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
+using test::answerFrom;
+using test::findVerdict;
 using test::Head;
-using test::verdictOf;
 Head scaled(double factor) {
   Head head;
   head.factors = {factor, factor};
@@ -26,25 +26,25 @@ constexpr const char* kScaled = "grad_scaled_by_cp";
 constexpr const char* kClipped = "clip_before_reduce";
 
 TEST(GradScaledByCpRuleTest, LogitsAndLabelsTellHowLargeAGradientIs) {
-  EXPECT_EQ(verdictOf(kScaled, scaled(1).text()), Verdict::kClear);
+  EXPECT_EQ(findVerdict(kScaled, scaled(1).text()), Verdict::kClear);
   for (const double factor : {2.0, 0.5}) {
-    const auto wrong = answerOf(kScaled, scaled(factor).text());
+    const auto wrong = answerFrom(kScaled, scaled(factor).text());
     ASSERT_EQ(wrong.verdict, Verdict::kFound) << factor << wrong.would_settle;
     const Finding& finding = wrong.findings.front();
     EXPECT_EQ(finding.confidence, factor > 1 ? Confidence::kCertain : Confidence::kLikely)
         << "clipping may do the same";
     EXPECT_EQ(finding.evidence.find("clip their own") != std::string::npos, factor < 1);
     EXPECT_EQ(finding.place.train_step, 1);
-    EXPECT_EQ(verdictOf(kClipped, scaled(factor).text()), Verdict::kNotObservable);
+    EXPECT_EQ(findVerdict(kClipped, scaled(factor).text()), Verdict::kNotObservable);
   }
-  EXPECT_EQ(verdictOf(kScaled, scaled(3).text()), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(kScaled, scaled(3).text()), Verdict::kNotObservable)
       << "it is no factor of cp";
 }
 
 /// Ranks with the same tokens have the same part of the whole, summed or not.
 TEST(MissingCpGradReduceRuleTest, EqualGradientsThatAreAPartOfTheWholeWereNotSummed) {
   const auto answered = [](const Head& head, const std::string& event) {
-    const auto trace = test::traceOf(head.text() + event);
+    const auto trace = test::makeTrace(head.text() + event);
     const Diagnosis diagnosis = diagnose(*trace);
     std::vector<std::string> found;
     for (const Finding& finding : diagnosis.findings()) found.push_back(finding.rule);
@@ -65,20 +65,20 @@ TEST(GradScaledByCpRuleTest, TheFirstStepOfATrainingIsUndone) {
   head.step = 0;
   head.lr = 0.1;
   head.run = "run cp=2 lr=0.1 weight_decay=0\n";
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kClear);
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kClear);
   head.factors = {2, 2};
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kFound);
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kFound);
   head.run = "run cp=2 command=import lr=0.1 weight_decay=0\n";
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kNotObservable)
       << "by whichever optimizer somebody else trains";
 }
 
 TEST(GradScaledByCpRuleTest, JudgesASharedWeightByTokensThatAreInNoInput) {
   Head head = scaled(1);
   head.tied = true;
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kClear);
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kClear);
   head.factors = {2, 2};
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kFound);
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kFound);
 }
 
 TEST(GradScaledByCpRuleTest, WithoutWhatItIsComputedFromItCannotTell) {
@@ -87,17 +87,17 @@ TEST(GradScaledByCpRuleTest, WithoutWhatItIsComputedFromItCannotTell) {
     std::string text = scaled(2).text();
     for (auto at = text.find(tensor); at != std::string::npos; at = text.find(tensor, at))
       text.replace(at, 1, "x");
-    EXPECT_EQ(verdictOf(kScaled, text), Verdict::kNotObservable) << tensor;
+    EXPECT_EQ(findVerdict(kScaled, text), Verdict::kNotObservable) << tensor;
   }
   std::string other = scaled(2).text();
   other.replace(other.find("loss=mean_over_targets"), 22, "loss=unknown");
-  EXPECT_EQ(verdictOf(kScaled, other), Verdict::kNotObservable) << "what was meant is not known";
-  EXPECT_EQ(verdictOf(kScaled, scaled(2).text() + "tensor logits step=1 microbatch=1 shape=1\n"),
+  EXPECT_EQ(findVerdict(kScaled, other), Verdict::kNotObservable) << "what was meant is not known";
+  EXPECT_EQ(findVerdict(kScaled, scaled(2).text() + "tensor logits step=1 microbatch=1 shape=1\n"),
             Verdict::kNotObservable)
       << "its gradient is of several microbatches";
   other = scaled(2).text();
   other.replace(other.find("cp=2"), 4, "cp=3");
-  EXPECT_EQ(verdictOf(kScaled, other), Verdict::kNotObservable) << "a rank is not recorded";
+  EXPECT_EQ(findVerdict(kScaled, other), Verdict::kNotObservable) << "a rank is not recorded";
 }
 
 /// Returns two gradients that are `factor` times those of the unsharded run, as verdicts.
@@ -113,20 +113,20 @@ std::string verdicts(double factor, const std::string& more = "") {
 }
 
 TEST(GradScaledByCpRuleTest, VerdictsOnAllGradientsSayItWhereNoValueWasKept) {
-  EXPECT_EQ(verdictOf(kScaled, verdicts(1)), Verdict::kClear);
-  EXPECT_EQ(verdictOf(kClipped, verdicts(1)), Verdict::kClear);
-  const auto wrong = answerOf(kScaled, verdicts(2));
+  EXPECT_EQ(findVerdict(kScaled, verdicts(1)), Verdict::kClear);
+  EXPECT_EQ(findVerdict(kClipped, verdicts(1)), Verdict::kClear);
+  const auto wrong = answerFrom(kScaled, verdicts(2));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
-  EXPECT_EQ(verdictOf(kScaled, verdicts(0.5)), Verdict::kFound);
-  EXPECT_EQ(verdictOf(kScaled, verdicts(1.7)), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(kScaled, verdicts(0.5)), Verdict::kFound);
+  EXPECT_EQ(findVerdict(kScaled, verdicts(1.7)), Verdict::kNotObservable);
   const std::string wide = "diff grad.c isolated=no scale=1 error=1 limit=2 ratio=0.5\n";
-  EXPECT_EQ(verdictOf(kScaled, verdicts(1, wide)), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(kScaled, verdicts(1, wide)), Verdict::kNotObservable)
       << "so much rounding leaves room for a factor";
-  EXPECT_EQ(verdictOf(kScaled, verdicts(2, "diff grad.c isolated=no scale=1 error=3 ratio=9\n")),
+  EXPECT_EQ(findVerdict(kScaled, verdicts(2, "diff grad.c isolated=no scale=1 error=3 ratio=9\n")),
             Verdict::kNotObservable)
       << "one gradient has another factor";
-  EXPECT_EQ(verdictOf(kScaled, verdicts(2, "diff dout layer=0 isolated=no ratio=9\n")),
+  EXPECT_EQ(findVerdict(kScaled, verdicts(2, "diff dout layer=0 isolated=no ratio=9\n")),
             Verdict::kNotObservable)
       << "what the gradients are made of is wrong already";
 }
@@ -138,30 +138,30 @@ TEST(ClipBeforeReduceRuleTest, FindsAnUnclippedSumAboveTheLimit) {
                "1}\nnote step.1 {\"grad_norm\": ") +
            norm + ", \"clip_coefficient\": " + coefficient + "}\n";
   };
-  const auto wrong = answerOf(kClipped, logged("2", "1"));
+  const auto wrong = answerFrom(kClipped, logged("2", "1"));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().place.train_step, 1);
   EXPECT_NE(wrong.findings.front().evidence.find("a factor of 0.25 was due"), std::string::npos)
       << wrong.findings.front().evidence;
-  EXPECT_EQ(verdictOf(kClipped, logged("2", "0.25")), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf(kClipped, logged("0.5", "1")), Verdict::kNotObservable) << "at the limit";
-  EXPECT_EQ(verdictOf(kClipped, logged("null", "1")), Verdict::kNotObservable) << "no number";
+  EXPECT_EQ(findVerdict(kClipped, logged("2", "0.25")), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(kClipped, logged("0.5", "1")), Verdict::kNotObservable) << "at the limit";
+  EXPECT_EQ(findVerdict(kClipped, logged("null", "1")), Verdict::kNotObservable) << "no number";
 }
 
 TEST(ClipBeforeReduceRuleTest, FindsRanksThatClippedTheirOwnPart) {
   Head head;
-  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kClear);
+  EXPECT_EQ(findVerdict(kClipped, head.text()), Verdict::kClear);
   head.factors = {0.4, 1};
-  const auto wrong = answerOf(kClipped, head.text());
+  const auto wrong = answerFrom(kClipped, head.text());
   ASSERT_EQ(wrong.verdict, Verdict::kFound) << wrong.would_settle;
   EXPECT_NE(wrong.findings.front().evidence.find("rank 0 by 0.4, rank 1 by 1"), std::string::npos)
       << wrong.findings.front().evidence;
-  EXPECT_EQ(verdictOf(kScaled, head.text()), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(kScaled, head.text()), Verdict::kNotObservable);
   head.factors = {0.4, 1.6};
-  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(kClipped, head.text()), Verdict::kNotObservable)
       << "clipping makes none larger";
   head.factors = {0.7, 0.7};
-  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
+  EXPECT_EQ(findVerdict(kClipped, head.text()), Verdict::kNotObservable) << "nor all by one factor";
 }
 
 /// One training step is wrong in no known way, and another step is right.
@@ -170,7 +170,7 @@ TEST(ClipBeforeReduceRuleTest, ARightStepDoesNotExcuseAWrongOne) {
     Head one = scaled(first), two = scaled(second);
     two.step = one.step + 1;
     const std::string next = two.text();
-    EXPECT_EQ(verdictOf(kClipped, one.text() + next.substr(next.find("tensor"))),
+    EXPECT_EQ(findVerdict(kClipped, one.text() + next.substr(next.find("tensor"))),
               Verdict::kNotObservable)
         << first;
   }
@@ -179,14 +179,14 @@ TEST(ClipBeforeReduceRuleTest, ARightStepDoesNotExcuseAWrongOne) {
 TEST(ClipBeforeReduceRuleTest, DistinguishesPartsThatWereMadeVerySmall) {
   Head head;
   head.factors = {0.01, 0.0105};
-  EXPECT_EQ(verdictOf(kClipped, head.text()), Verdict::kFound);
+  EXPECT_EQ(findVerdict(kClipped, head.text()), Verdict::kFound);
 }
 
 TEST(ClipBeforeReduceRuleTest, GradientsThatRanksDoNotShareProveNothing) {
   std::string text = scaled(2).text();
   const auto second = text.rfind("tensor grad.");
   text.insert(text.find(" shape", second), " hash=5");
-  EXPECT_EQ(verdictOf(kClipped, text), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(kClipped, text), Verdict::kNotObservable);
 }
 
 // -------- the norm
@@ -202,16 +202,16 @@ std::string logged(double norm, const std::string& values = " shape=1x2 values=3
 
 TEST(NormCountsReplicasRuleTest, TheNormSaysHowOftenAGradientWasCounted) {
   const char* rule = "norm_counts_replicas";
-  EXPECT_EQ(verdictOf(rule, logged(5)), Verdict::kClear);
-  const auto wrong = answerOf(rule, logged(5 * std::sqrt(2.0)));
+  EXPECT_EQ(findVerdict(rule, logged(5)), Verdict::kClear);
+  const auto wrong = answerFrom(rule, logged(5 * std::sqrt(2.0)));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_NE(wrong.findings.front().evidence.find("7.07107"), std::string::npos);
-  EXPECT_EQ(verdictOf(rule, logged(6)), Verdict::kNotObservable) << "no way of counting gives it";
-  EXPECT_EQ(verdictOf(rule, logged(7.07)), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(rule, logged(6)), Verdict::kNotObservable) << "no way of counting gives it";
+  EXPECT_EQ(findVerdict(rule, logged(7.07)), Verdict::kNotObservable)
       << "nor is it rounded for people";
-  EXPECT_EQ(verdictOf(rule, logged(5, " shape=1x2 min=3 max=4")), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf(rule, "run cp=1\n"), Verdict::kClear) << "there are no replicas";
+  EXPECT_EQ(findVerdict(rule, logged(5, " shape=1x2 min=3 max=4")), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(rule, "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(rule, "run cp=1\n"), Verdict::kClear) << "there are no replicas";
 }
 
 TEST(NormCountsReplicasRuleTest, ReplicasOnTpRanksCountOnce) {
@@ -222,20 +222,21 @@ TEST(NormCountsReplicasRuleTest, ReplicasOnTpRanksCountOnce) {
   const auto with = [&](double squares) {
     return text + "note step.0 {\"grad_norm\": " + std::to_string(std::sqrt(squares)) + "}\n";
   };
-  EXPECT_EQ(verdictOf("norm_counts_replicas", with(169)), Verdict::kClear);
-  EXPECT_EQ(verdictOf("norm_counts_replicas", with(169 + 144)), Verdict::kFound);
+  EXPECT_EQ(findVerdict("norm_counts_replicas", with(169)), Verdict::kClear);
+  EXPECT_EQ(findVerdict("norm_counts_replicas", with(169 + 144)), Verdict::kFound);
 }
 
 TEST(NormCountsReplicasRuleTest, UsesTheVerdictOnTheNormWhenNoValueWasKept) {
   const std::string run = "run cp=2 dp=2\n";
-  EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=0 ratio=0\n"),
+  EXPECT_EQ(findVerdict("norm_counts_replicas", run + "diff clip_norm scale=5 error=0 ratio=0\n"),
             Verdict::kClear);
   const auto wrong =
-      answerOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=5 ratio=1000\n");
+      answerFrom("norm_counts_replicas", run + "diff clip_norm scale=5 error=5 ratio=1000\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
-  EXPECT_EQ(verdictOf("norm_counts_replicas", run + "diff clip_norm scale=5 error=4 ratio=1000\n"),
-            Verdict::kNotObservable);
+  EXPECT_EQ(
+      findVerdict("norm_counts_replicas", run + "diff clip_norm scale=5 error=4 ratio=1000\n"),
+      Verdict::kNotObservable);
 }
 
 // -------- the embeddings
@@ -252,16 +253,16 @@ std::string embedding(const std::string& embedding_of, const std::string& more,
 TEST(EmbeddingDetachedRuleTest, AGradientOfZerosCountsAsMissing) {
   const char* rule = "embedding_detached";
   const std::string head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";
-  EXPECT_EQ(verdictOf(rule, embedding(" abs_max=0.1", head)), Verdict::kClear);
-  EXPECT_EQ(verdictOf(rule, embedding("", head, "run cp=4\n")), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(rule, embedding(" abs_max=0.1", head)), Verdict::kClear);
+  EXPECT_EQ(findVerdict(rule, embedding("", head, "run cp=4\n")), Verdict::kNotObservable)
       << "others may hold the rows that the sequences have";
-  const auto wrong = answerOf(rule, embedding("", head));
+  const auto wrong = answerFrom(rule, embedding("", head));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
-  EXPECT_EQ(verdictOf(rule, embedding(" abs_max=0.1", "")), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(rule, embedding(" abs_max=0.1", "")), Verdict::kNotObservable)
       << "it may be that of an output projection with the same weight";
-  EXPECT_EQ(verdictOf(rule, embedding(" nan=3", head)), Verdict::kClear) << "NaN is not 0";
-  EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf(rule, "tensor grad.model.embed_tokens.weight\ntensor grad.a\n"),
+  EXPECT_EQ(findVerdict(rule, embedding(" nan=3", head)), Verdict::kClear) << "NaN is not 0";
+  EXPECT_EQ(findVerdict(rule, "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(rule, "tensor grad.model.embed_tokens.weight\ntensor grad.a\n"),
             Verdict::kNotObservable)
       << "nothing has a gradient";
 }
@@ -271,9 +272,10 @@ TEST(EmbeddingDetachedRuleTest, ASliceOfUnusedTokensNeedsNoGradient) {
                     third = "tensor grad.model.embed_tokens.weight rank=2",
                     head = "tensor grad.lm_head.weight rank=0 abs_max=1\n";
   const char* rule = "embedding_detached";
-  EXPECT_EQ(verdictOf(rule, embedding("", head, run)), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf(rule, embedding("", head + third + " abs_max=0.1\n", run)), Verdict::kClear);
-  EXPECT_EQ(verdictOf(rule, embedding("", head + third + "\n", run)), Verdict::kFound);
+  EXPECT_EQ(findVerdict(rule, embedding("", head, run)), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(rule, embedding("", head + third + " abs_max=0.1\n", run)),
+            Verdict::kClear);
+  EXPECT_EQ(findVerdict(rule, embedding("", head + third + "\n", run)), Verdict::kFound);
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
+using test::answerFrom;
+using test::findVerdict;
 using test::only;
 using test::says;
-using test::verdictOf;
 
 // -------- padding
 
@@ -34,10 +34,10 @@ TEST(PaddingUnmaskedRuleTest, FindsKeysBehindADocument) {
       "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n"
       "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
   const Finding finding =
-      only(answerOf("padding_unmasked", attended("intent mask=full documents=0-3\n", all)));
+      only(answerFrom("padding_unmasked", attended("intent mask=full documents=0-3\n", all)));
   EXPECT_EQ(finding.severity, Severity::kError);
   EXPECT_TRUE(says(finding, "attends 5 (query, key) pairs")) << finding.evidence;
-  EXPECT_EQ(verdictOf("documents_ignored", attended("intent mask=full documents=0-3\n", all)),
+  EXPECT_EQ(findVerdict("documents_ignored", attended("intent mask=full documents=0-3\n", all)),
             Verdict::kNotObservable)
       << "padding is its name";
 }
@@ -48,17 +48,18 @@ TEST(PaddingUnmaskedRuleTest, NoTokenSeesPaddingUnderACausalMask) {
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
   const std::string with_padding =
       attended("intent mask=documents documents=0-3\n", causal + kRank1);
-  EXPECT_EQ(only(answerOf("padding_unmasked", with_padding)).severity, Severity::kWarning);
+  EXPECT_EQ(only(answerFrom("padding_unmasked", with_padding)).severity, Severity::kWarning);
   EXPECT_EQ(
-      only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=0.9\n")).severity,
+      only(answerFrom("padding_unmasked", with_padding + "diff out layer=0 ratio=0.9\n")).severity,
       Severity::kWarning);
   EXPECT_EQ(
-      only(answerOf("padding_unmasked", with_padding + "diff out layer=0 ratio=9\n")).severity,
+      only(answerFrom("padding_unmasked", with_padding + "diff out layer=0 ratio=9\n")).severity,
       Severity::kError)
       << "rows of padding were compared too";
-  EXPECT_EQ(verdictOf("padding_unmasked", attended("intent mask=causal\n", causal + kRank1)),
+  EXPECT_EQ(findVerdict("padding_unmasked", attended("intent mask=causal\n", causal + kRank1)),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("padding_unmasked", attended("", causal + kRank1)), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("padding_unmasked", attended("", causal + kRank1)),
+            Verdict::kNotObservable);
 }
 
 // -------- jumps
@@ -72,24 +73,24 @@ TEST(PositionsReadAsDocumentsRuleTest, FindsRowsThatAttendNothingAcrossAJump) {
       "attend rank=0 layer=0 stage=0 source=0 piece=1 q=1-2 k=1-2\n"
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=1-2\n";
   const std::string text = attended("intent mask=causal\n", cut + kRank1);
-  const Finding finding = only(answerOf("positions_read_as_documents", text));
+  const Finding finding = only(answerFrom("positions_read_as_documents", text));
   EXPECT_EQ(finding.rank, WorldRank::of(0)) << "the tokens of rank 1 do not jump";
   EXPECT_TRUE(says(finding, "leaves out 2 of the 5")) << finding.evidence;
-  EXPECT_EQ(verdictOf("causal_on_every_block", text), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("causal_on_every_block", text), Verdict::kNotObservable);
 }
 
 TEST(PositionsReadAsDocumentsRuleTest, AllPairsAreClearAndOtherMissingOnesAreNotItsOwn) {
   const std::string later = "attend rank=0 layer=0 stage=1 source=1 piece=0 q=1-2 k=0-2\n";
-  EXPECT_EQ(verdictOf("positions_read_as_documents",
-                      attended("intent mask=causal\n", kRank0Own + later + kRank1)),
+  EXPECT_EQ(findVerdict("positions_read_as_documents",
+                        attended("intent mask=causal\n", kRank0Own + later + kRank1)),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("positions_read_as_documents",
-                      attended("intent mask=causal\n", std::string(kRank0Own) + kRank1)),
+  EXPECT_EQ(findVerdict("positions_read_as_documents",
+                        attended("intent mask=causal\n", std::string(kRank0Own) + kRank1)),
             Verdict::kNotObservable);
 }
 
 TEST(LikelyBandTest, APartOfAPlannedTileMaskHasItsPartOfTheBand) {
-  const auto trace = test::traceOf("run cp=2\ngroup cp 0,1\n");
+  const auto trace = test::makeTrace("run cp=2\ngroup cp 0,1\n");
   ScheduleRecord schedule;
   schedule.rank = WorldRank::of(0);
   StageRecord stage;
@@ -125,9 +126,9 @@ constexpr const char* kFourRanks =
 
 TEST(WrongProcessGroupRuleTest, FindsABlockThatGoesToARankOfAnotherSequence) {
   const Finding finding =
-      only(answerOf("wrong_process_group",
-                    std::string(kFourRanks) +
-                        "send rank=1 peer=3 payload=kv layer=0 stage=0 bytes=64 group=3\nend\n"));
+      only(answerFrom("wrong_process_group",
+                      std::string(kFourRanks) +
+                          "send rank=1 peer=3 payload=kv layer=0 stage=0 bytes=64 group=3\nend\n"));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_TRUE(says(finding,
                    "to rank 3 in the dp group of ranks 1, 3, and shares its sequence with "
@@ -141,22 +142,23 @@ TEST(WrongProcessGroupRuleTest, BlocksOfAnotherGroupAreNotJudgedByTheirTokens) {
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2 mask=causal\n"
       "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2 mask=causal\n";
   const std::string elsewhere = "receive rank=1 peer=3 payload=kv layer=0 stage=0 group=3\nend\n";
-  EXPECT_EQ(verdictOf("ring_bypassed", kFourRanks + own_blocks + "end\n"), Verdict::kFound);
-  const RuleResult answer = answerOf("ring_bypassed", kFourRanks + own_blocks + elsewhere);
+  EXPECT_EQ(findVerdict("ring_bypassed", kFourRanks + own_blocks + "end\n"), Verdict::kFound);
+  const RuleResult answer = answerFrom("ring_bypassed", kFourRanks + own_blocks + elsewhere);
   EXPECT_NE(answer.would_settle.find("rank 1 exchanges them with rank 3"), std::string::npos)
       << answer.would_settle;
 }
 
 TEST(WrongProcessGroupRuleTest, BlocksWithinTheCpGroupAreClearAndWithoutGroupsItCannotTell) {
   const std::string within = "send rank=1 peer=0 payload=kv layer=0 stage=0 group=0\nend\n";
-  EXPECT_EQ(verdictOf("wrong_process_group", kFourRanks + within), Verdict::kClear);
-  EXPECT_EQ(verdictOf("wrong_process_group", "run dp=2 cp=2\n" + within), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("wrong_process_group", kFourRanks + within), Verdict::kClear);
+  EXPECT_EQ(findVerdict("wrong_process_group", "run dp=2 cp=2\n" + within),
+            Verdict::kNotObservable);
 }
 
 // -------- hops
 
 std::shared_ptr<Trace> hopped(const std::string& text) {
-  const auto trace = test::traceOf("run cp=2 seq_len=4\ngroup cp 0,1\n" + text);
+  const auto trace = test::makeTrace("run cp=2 seq_len=4\ngroup cp 0,1\n" + text);
   ScheduleRecord schedule;
   schedule.ring = {WorldRank::of(0), WorldRank::of(1)};
   schedule.stages = {{RingStep::of(0), WorldRank::of(0), true, WhyEmpty::kAttends, {}},
@@ -172,7 +174,7 @@ constexpr const char* kHung =
     "note ended {\"how\": \"failed\", \"reason\": \"the ranks wait for each other\"}\nend\n";
 
 TEST(DroppedHopRuleTest, FindsTheRankOfAHungRunThatContinuedWithoutAHop) {
-  const Finding finding = only(answerOf("dropped_hop", *hopped(std::string(kBothSteps) + kHung)));
+  const Finding finding = only(answerFrom("dropped_hop", *hopped(std::string(kBothSteps) + kHung)));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(0));
   EXPECT_TRUE(says(finding, "no block had come to it in ring step 0")) << finding.evidence;
@@ -183,7 +185,7 @@ TEST(DroppedHopRuleTest, ARankThatAttendsNothingAfterItIsFoundByWhatItWaitsFor) 
       "receive rank=1 peer=0 payload=kv layer=0 stage=0\n"
       "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
       "wait rank=0 peer=1 payload=kv layer=0 stage=1\n";
-  EXPECT_EQ(answerOf("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
+  EXPECT_EQ(answerFrom("dropped_hop", *hopped(waits + kHung)).verdict, Verdict::kFound);
 }
 
 TEST(DroppedHopRuleTest, TheOtherRanksWaitShowsTheHopWithTwoRanks) {
@@ -191,20 +193,20 @@ TEST(DroppedHopRuleTest, TheOtherRanksWaitShowsTheHopWithTwoRanks) {
       "attend rank=0 layer=0 stage=0 source=0 q=0-2 k=0-2\n"
       "attend rank=0 layer=0 stage=1 source=1 q=0-2 k=0-2\n"
       "wait rank=1 peer=0 payload=kv layer=0 stage=0\n";
-  EXPECT_EQ(only(answerOf("dropped_hop", *hopped(waits + kHung))).rank, WorldRank::of(0));
+  EXPECT_EQ(only(answerFrom("dropped_hop", *hopped(waits + kHung))).rank, WorldRank::of(0));
 }
 
 TEST(DroppedHopRuleTest, FindsNothingWithoutARecordedArrivalOfABlock) {
   const std::string both_steps = kBothSteps;
   const std::string attends = both_steps.substr(both_steps.find('\n') + 1);
-  EXPECT_NE(answerOf("dropped_hop", *hopped(attends + "end\n")).verdict, Verdict::kFound);
+  EXPECT_NE(answerFrom("dropped_hop", *hopped(attends + "end\n")).verdict, Verdict::kFound);
 }
 
 TEST(DroppedHopRuleTest, CannotJudgeARunThatHungForAnotherReason) {
   const std::string came = "receive rank=0 peer=1 payload=kv layer=0 stage=0\n";
-  EXPECT_EQ(answerOf("dropped_hop", *hopped(kBothSteps + came + kHung)).verdict,
+  EXPECT_EQ(answerFrom("dropped_hop", *hopped(kBothSteps + came + kHung)).verdict,
             Verdict::kNotObservable);
-  EXPECT_EQ(answerOf("dropped_hop", *hopped(kBothSteps)).verdict, Verdict::kNotObservable)
+  EXPECT_EQ(answerFrom("dropped_hop", *hopped(kBothSteps)).verdict, Verdict::kNotObservable)
       << "a recording without an end may lack the message";
 }
 
@@ -223,20 +225,20 @@ std::string headTail(const std::string& of_rank_0, const std::string& of_rank_1)
 
 TEST(AliasedBufferRuleTest, FindsPositionsThatWereReorderedOnceForEachRow) {
   // The order 0 1 6 7 2 3 4 5, applied to itself.
-  const Finding finding = only(answerOf("aliased_buffer", headTail("0,1,4,5", "6,7,2,3")));
+  const Finding finding = only(answerFrom("aliased_buffer", headTail("0,1,4,5", "6,7,2,3")));
   EXPECT_TRUE(says(finding, "All 2 rows")) << finding.evidence;
   EXPECT_TRUE(says(finding, "6 of 8 are another token's")) << finding.evidence;
 }
 
 TEST(AliasedBufferRuleTest, PositionsOfTheTokensAreClear) {
-  EXPECT_EQ(verdictOf("aliased_buffer", headTail("0,1,6,7", "2,3,4,5")), Verdict::kClear);
+  EXPECT_EQ(findVerdict("aliased_buffer", headTail("0,1,6,7", "2,3,4,5")), Verdict::kClear);
 }
 
 TEST(AliasedBufferRuleTest, PositionsThatAreWrongOtherwiseOrMissingItCannotTell) {
-  const RuleResult other = answerOf("aliased_buffer", headTail("0,1,2,3", "0,1,2,3"));
+  const RuleResult other = answerFrom("aliased_buffer", headTail("0,1,2,3", "0,1,2,3"));
   EXPECT_EQ(other.verdict, Verdict::kNotObservable);
   EXPECT_FALSE(other.capture_helps);
-  EXPECT_EQ(verdictOf("aliased_buffer", "run cp=2\ngroup cp 0,1\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("aliased_buffer", "run cp=2\ngroup cp 0,1\n"), Verdict::kNotObservable);
 }
 
 }  // namespace

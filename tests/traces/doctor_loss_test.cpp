@@ -11,8 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
-using test::verdictOf;
+using test::answerFrom;
+using test::findVerdict;
 
 constexpr const char* kLossRules[] = {"mean_of_local_means", "loss_scaled_by_cp",
                                       "metric_not_reduced", "rank_without_targets"};
@@ -29,15 +29,15 @@ std::string twoRanks(const char* targets, const char* sum, const char* logged) {
 /// Expects that this rule finds something, and none of the other three.
 void expectAlone(const std::string& rule, const std::string& text) {
   for (const char* other : kLossRules)
-    EXPECT_EQ(verdictOf(other, text) == Verdict::kFound, other == rule) << other << text;
+    EXPECT_EQ(findVerdict(other, text) == Verdict::kFound, other == rule) << other << text;
 }
 
 TEST(LossRulesTest, TheLoggedLossShowsHowItWasReduced) {
   for (const char* rule : kLossRules) {
-    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3")), Verdict::kClear) << rule;
-    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
-    EXPECT_EQ(verdictOf(rule, twoRanks("1", "6", "3.1")), Verdict::kNotObservable) << rule;
-    EXPECT_EQ(verdictOf(rule, "run cp=2\n"), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3")), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
+    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3.1")), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, "run cp=2\n"), Verdict::kNotObservable) << rule;
   }
   expectAlone("mean_of_local_means", twoRanks("1", "6", "4"));
   expectAlone("loss_scaled_by_cp", twoRanks("1", "8", "7"));
@@ -50,33 +50,33 @@ TEST(LossRulesTest, TheLoggedLossShowsHowItWasReduced) {
 TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
   const std::string equal = twoRanks("1", "2", "2");
   for (const char* rule : {"mean_of_local_means", "metric_not_reduced"}) {
-    const auto answer = answerOf(rule, equal);
+    const auto answer = answerFrom(rule, equal);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("a training step in which the ranks' losses differ"),
               std::string::npos)
         << answer.would_settle;
   }
-  EXPECT_EQ(verdictOf("loss_scaled_by_cp", equal), Verdict::kClear);
+  EXPECT_EQ(findVerdict("loss_scaled_by_cp", equal), Verdict::kClear);
   const std::string next =
       "tensor loss.sum rank=0 step=1 shape=1 values=6\n"
       "tensor loss.targets rank=0 step=1 shape=1 values=3\n"
       "tensor loss.sum rank=1 step=1 shape=1 values=6\n"
       "tensor loss.targets rank=1 step=1 shape=1 values=1\nnote step.1 {\"loss\": 3}\n";
   for (const char* rule : kLossRules)
-    EXPECT_EQ(verdictOf(rule, equal + next), Verdict::kClear) << rule << ": another step tells";
+    EXPECT_EQ(findVerdict(rule, equal + next), Verdict::kClear) << rule << ": another step tells";
   std::string alike = equal + next;  // means over equal numbers of targets prove nothing
   alike.replace(alike.find("step=1 shape=1 values=1\n"), 24, "step=1 shape=1 values=3\n");
   alike.replace(alike.find("{\"loss\": 3}"), 11, "{\"loss\": 2}");
-  EXPECT_EQ(verdictOf("mean_of_local_means", alike), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("mean_of_local_means", alike), Verdict::kNotObservable);
 }
 
 TEST(LossRulesTest, ALossRoundedForDisplayGivesNoFinding) {
   for (const char* rule : kLossRules)
-    EXPECT_NE(verdictOf(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
+    EXPECT_NE(findVerdict(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
 }
 
 TEST(LossRulesTest, TheMeanOfMeansIsRightWithEqualNumbersOfTargets) {
-  EXPECT_EQ(verdictOf("mean_of_local_means", twoRanks("3", "12", "3")), Verdict::kClear);
+  EXPECT_EQ(findVerdict("mean_of_local_means", twoRanks("3", "12", "3")), Verdict::kClear);
 }
 
 TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
@@ -84,7 +84,7 @@ TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
   three.replace(three.find("cp=2"), 4, "cp=3");
   three.replace(three.find("cp 0,1"), 6, "cp 0,1,2");
   three += "tensor loss.sum rank=2 shape=1 values=0\ntensor loss.targets rank=2 shape=1 values=0\n";
-  for (const char* rule : kLossRules) EXPECT_EQ(verdictOf(rule, three), Verdict::kClear) << rule;
+  for (const char* rule : kLossRules) EXPECT_EQ(findVerdict(rule, three), Verdict::kClear) << rule;
 }
 
 /// That rank's own mean is the loss over all targets. Nobody can tell which of the two was logged,
@@ -92,9 +92,9 @@ TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
 TEST(LossRulesTest, TheLossOfARankWithAllTargetsIsRight) {
   const std::string text = twoRanks("0", "0", "2");
   for (const char* rule : {"metric_not_reduced", "rank_without_targets"})
-    EXPECT_EQ(verdictOf(rule, text), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, text), Verdict::kNotObservable) << rule;
   for (const char* rule : {"mean_of_local_means", "loss_scaled_by_cp"})
-    EXPECT_EQ(verdictOf(rule, text), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, text), Verdict::kClear) << rule;
 }
 
 TEST(LossRulesTest, ARightStepDoesNotExcuseAWrongOne) {
@@ -107,16 +107,17 @@ TEST(LossRulesTest, ARightStepDoesNotExcuseAWrongOne) {
   };
   const std::string mesh = "run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n";
   for (const auto& [first, second] : {std::pair("3.4", "3"), std::pair("3", "3.4")})
-    EXPECT_EQ(verdictOf("metric_not_reduced", mesh + step("0", first) + step("1", second)),
+    EXPECT_EQ(findVerdict("metric_not_reduced", mesh + step("0", first) + step("1", second)),
               Verdict::kNotObservable)
         << first << " before " << second;
 }
 
 TEST(LossRulesTest, ALossLostElsewhereIsNotBlamedOnRanksWithoutTargets) {
-  EXPECT_EQ(verdictOf("rank_without_targets", twoRanks("1", "6", "null")), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("rank_without_targets", twoRanks("1", "6", "null")),
+            Verdict::kNotObservable);
   std::string text = twoRanks("0", "0", "null");
   text.replace(text.find("values=6"), 8, "nan=1   ");
-  EXPECT_EQ(verdictOf("rank_without_targets", text), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict("rank_without_targets", text), Verdict::kNotObservable)
       << "the sum of rank 0 is not finite either";
 }
 
@@ -124,7 +125,7 @@ TEST(LossRulesTest, AStepOfWhichNotAllRanksAreKnownProvesNothing) {
   std::string text = twoRanks("1", "6", "4");
   text.replace(text.find("cp=2"), 4, "cp=3");
   for (const char* rule : kLossRules)
-    EXPECT_EQ(verdictOf(rule, text), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, text), Verdict::kNotObservable) << rule;
 }
 
 TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
@@ -136,7 +137,7 @@ TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
       "tensor buffer.labels rank=1 shape=1x2 values=1,1\nnote step.0 {\"loss\": ";
   const auto logged = [&](double loss) { return text + nlohmann::json(loss).dump() + "}\n"; };
   expectAlone("mean_of_local_means", logged((std::log(2.0) + std::log(4.0)) / 2));
-  EXPECT_EQ(verdictOf("mean_of_local_means", logged((std::log(2.0) + 2 * std::log(4.0)) / 3)),
+  EXPECT_EQ(findVerdict("mean_of_local_means", logged((std::log(2.0) + 2 * std::log(4.0)) / 3)),
             Verdict::kClear);
 }
 
@@ -165,34 +166,35 @@ std::string table(int rank, const std::vector<int>& positions, const std::vector
 
 TEST(MissingRopeBufferRuleTest, RowsBelongToThePositionsOfTheTokens) {
   const std::string first = "run cp=2\n" + table(0, {0, 1, 6, 7}, {0, 1, 6, 7});
-  EXPECT_EQ(verdictOf("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {2, 3, 4, 5})),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {2, 3, 4, 5})),
             Verdict::kClear);
-  const auto own = answerOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1, 2}, {0, 1, 2}) +
-                                                       table(1, {3, 4, 5}, {0, 1, 2}));
+  const auto own = answerFrom("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1, 2}, {0, 1, 2}) +
+                                                         table(1, {3, 4, 5}, {0, 1, 2}));
   ASSERT_EQ(own.verdict, Verdict::kFound);
   EXPECT_EQ(own.findings.front().rank, WorldRank::of(1));
-  const auto other = answerOf("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {4, 5, 6, 7}));
+  const auto other =
+      answerFrom("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {4, 5, 6, 7}));
   ASSERT_EQ(other.verdict, Verdict::kFound) << "cut by another balance";
-  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n"), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("missing_rope_buffer", "run cp=2\n"), Verdict::kNotObservable);
 }
 
 TEST(MissingRopeBufferRuleTest, APositionHasOneRow) {
   const std::string run = "run cp=1\n";
-  EXPECT_EQ(verdictOf("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 0, 1})),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 0, 1})),
             Verdict::kClear);
-  EXPECT_EQ(verdictOf("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 3, 4})),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", run + table(0, {0, 1, 2, 0, 1}, {0, 1, 2, 3, 4})),
             Verdict::kFound);
 }
 
 TEST(MissingRopeBufferRuleTest, HashesCanProveTheMistakeButNotItsAbsence) {
-  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
-                                                 table(1, {2, 3}, {0, 1}, false)),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                   table(1, {2, 3}, {0, 1}, false)),
             Verdict::kFound);
-  EXPECT_EQ(verdictOf("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
-                                                 table(1, {2, 3}, {2, 3}, false)),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", "run cp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                   table(1, {2, 3}, {2, 3}, false)),
             Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("missing_rope_buffer", "run dp=2\n" + table(0, {0, 1}, {0, 1}, false) +
-                                                 table(1, {0, 1}, {0, 1}, false)),
+  EXPECT_EQ(findVerdict("missing_rope_buffer", "run dp=2\n" + table(0, {0, 1}, {0, 1}, false) +
+                                                   table(1, {0, 1}, {0, 1}, false)),
             Verdict::kNotObservable)
       << "dp ranks have the same by right";
 }
@@ -205,19 +207,19 @@ TEST(CauseTest, TheFirstMistakeReplacesItsConsequences) {
       "intent mask=documents documents=0-6,6-8 positions=each_document\n"
       "shard input_ids rank=0 tokens=0-8\nshard position_ids rank=0 tokens=0-8\n"
       "tensor position_ids rank=0 shape=1x8 values=0,1,2,3,4,5,6,7\n";
-  EXPECT_EQ(verdictOf("missing_position_ids", packed), Verdict::kFound) << "by itself";
-  const auto findings = diagnose(*test::traceOf(packed)).findings();
+  EXPECT_EQ(findVerdict("missing_position_ids", packed), Verdict::kFound) << "by itself";
+  const auto findings = diagnose(*test::makeTrace(packed)).findings();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().rule, "positions_not_reset_per_document");
 }
 
 TEST(CauseTest, NansFromALostLossAreNotBlamedOnAnotherRank) {
   const std::string lost = twoRanks("0", "0", "null");
-  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor grad.w rank=1 nan=1\n"),
+  EXPECT_EQ(findVerdict("nan_from_one_rank", lost + "tensor grad.w rank=1 nan=1\n"),
             Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor q step=1 layer=0 rank=1 nan=1\n"),
+  EXPECT_EQ(findVerdict("nan_from_one_rank", lost + "tensor q step=1 layer=0 rank=1 nan=1\n"),
             Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("nan_from_one_rank", lost + "tensor q layer=0 rank=1 nan=1\n"),
+  EXPECT_EQ(findVerdict("nan_from_one_rank", lost + "tensor q layer=0 rank=1 nan=1\n"),
             Verdict::kFound)
       << "it was there before";
 }
@@ -226,11 +228,12 @@ TEST(CauseTest, AnErrorBeforeTheGradientsIsNotBlamedOnThem) {
   const std::string drift =
       "run cp=2\ntensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=2\n"
       "diff grad.w direction=backward isolated=no ratio=5\n";
-  const auto alone = diagnose(*test::traceOf(drift)).findings();
+  const auto alone = diagnose(*test::makeTrace(drift)).findings();
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(alone[0].rule, "missing_cp_grad_reduce");
   const auto after =
-      diagnose(*test::traceOf(drift + "diff dout layer=1 direction=backward isolated=no ratio=9\n"))
+      diagnose(
+          *test::makeTrace(drift + "diff dout layer=1 direction=backward isolated=no ratio=9\n"))
           .findings();
   ASSERT_EQ(after.size(), 1u);
   EXPECT_EQ(after[0].rule, kUnknownMistake);
@@ -238,9 +241,9 @@ TEST(CauseTest, AnErrorBeforeTheGradientsIsNotBlamedOnThem) {
 }
 
 TEST(CauseTest, TwoMistakesThatDoNotExplainEachOtherAreBothSaid) {
-  const auto findings = diagnose(*test::traceOf("run cp=2\nintent mask=full balance=head_tail\n"
-                                                "tensor grad.w rank=0 hash=1\n"
-                                                "tensor grad.w rank=1 hash=2\n"))
+  const auto findings = diagnose(*test::makeTrace("run cp=2\nintent mask=full balance=head_tail\n"
+                                                  "tensor grad.w rank=0 hash=1\n"
+                                                  "tensor grad.w rank=1 hash=2\n"))
                             .findings();
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].rule, "balance_without_causal");

@@ -8,8 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
-using test::verdictOf;
+using test::answerFrom;
+using test::findVerdict;
 
 // -------- batches
 
@@ -20,29 +20,29 @@ TEST(SameBatchRuleTest, DpRanksReadOtherBatchesThanEachOther) {
     return tensor + "0 hash=" + std::to_string(of_0) + "\n" + tensor +
            "1 hash=" + std::to_string(of_1) + "\n";
   };
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2)),
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2)),
             Verdict::kFound);
   const auto often =
-      answerOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2) + step(2, 1, 1));
+      answerFrom("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 2) + step(2, 1, 1));
   ASSERT_EQ(often.verdict, Verdict::kFound);
   EXPECT_NE(often.findings.front().evidence.find("In each of 3 training steps, 0 to 2,"),
             std::string::npos)
       << often.findings.front().evidence;
   EXPECT_NE(often.findings.front().evidence.find("2 different batches"), std::string::npos);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 2)), Verdict::kClear);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 3)),
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1, 2)), Verdict::kClear);
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 2, 3)),
             Verdict::kNotObservable)
       << "once may be chance";
-  const auto later = answerOf("same_batch_on_dp_ranks", groups + step(0, 1, 2) + step(1, 3, 3) +
-                                                            step(2, 4, 4) + step(3, 5, 6));
+  const auto later = answerFrom("same_batch_on_dp_ranks", groups + step(0, 1, 2) + step(1, 3, 3) +
+                                                              step(2, 4, 4) + step(3, 5, 6));
   ASSERT_EQ(later.verdict, Verdict::kFound) << "it began and ended while the run went on";
   EXPECT_NE(later.findings.front().evidence.find("In each of 2 training steps, 1 to 2,"),
             std::string::npos);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1)), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 1, 1)),
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1, 1)), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1, 1) + step(1, 1, 1)),
             Verdict::kNotObservable)
       << "there may be one batch to learn";
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups), Verdict::kNotObservable);
 }
 
 TEST(SameBatchRuleTest, BatchesDifferThoughTheFirstRankHoldsTheSameTokensOfBoth) {
@@ -55,7 +55,8 @@ TEST(SameBatchRuleTest, BatchesDifferThoughTheFirstRankHoldsTheSameTokensOfBoth)
                " hash=" + std::to_string(rank % 2 ? of_second : 7) + "\n";
     return lines;
   };
-  EXPECT_EQ(verdictOf("same_batch_on_dp_ranks", groups + step(0, 1) + step(1, 2)), Verdict::kFound);
+  EXPECT_EQ(findVerdict("same_batch_on_dp_ranks", groups + step(0, 1) + step(1, 2)),
+            Verdict::kFound);
 }
 
 // -------- masks
@@ -78,7 +79,7 @@ constexpr const char* kWithoutBorder =
 
 TEST(OtherSequenceTest, AMaskThatIsThatOfAnotherBatchIsNotCalledWrong) {
   const RuleResult answer =
-      answerOf("documents_ignored", std::string(kTwoSequences) + kWithoutBorder);
+      answerFrom("documents_ignored", std::string(kTwoSequences) + kWithoutBorder);
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
   EXPECT_NE(answer.would_settle.find("rank 1 attends by the mask of the sequence of rank 0"),
             std::string::npos)
@@ -88,7 +89,7 @@ TEST(OtherSequenceTest, AMaskThatIsThatOfAnotherBatchIsNotCalledWrong) {
 TEST(OtherSequenceTest, TheSameTokensSayThatTheBatchMayBeTheWrongOne) {
   const std::string same =
       "tensor buffer.input_ids rank=0 hash=5\ntensor buffer.input_ids rank=1 hash=5\n";
-  EXPECT_EQ(answerOf("documents_ignored", kTwoSequences + same + kWithoutBorder).verdict,
+  EXPECT_EQ(answerFrom("documents_ignored", kTwoSequences + same + kWithoutBorder).verdict,
             Verdict::kNotObservable);
 }
 
@@ -96,14 +97,14 @@ TEST(OtherSequenceTest, WithOtherTokensItIsTheMaskThatIsWrong) {
   const std::string differ =
       "tensor buffer.input_ids rank=0 hash=5\ntensor buffer.input_ids rank=1 hash=6\n";
   const Finding finding =
-      test::only(answerOf("documents_ignored", kTwoSequences + differ + kWithoutBorder));
+      test::only(answerFrom("documents_ignored", kTwoSequences + differ + kWithoutBorder));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_TRUE(test::says(finding, "4 (query, key) pairs")) << finding.evidence;
 }
 
 TEST(OtherSequenceTest, AMaskOfNoSequenceIsWrongForAnyTokens) {
   const std::string backwards = "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-4 k=0-4\nend\n";
-  EXPECT_EQ(answerOf("mask_dropped", kTwoSequences + backwards).verdict, Verdict::kFound);
+  EXPECT_EQ(answerFrom("mask_dropped", kTwoSequences + backwards).verdict, Verdict::kFound);
 }
 
 }  // namespace

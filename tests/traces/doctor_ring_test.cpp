@@ -8,8 +8,8 @@
 namespace ringscope::traces {
 namespace {
 
-using test::answerOf;
-using test::verdictOf;
+using test::answerFrom;
+using test::findVerdict;
 
 constexpr const char* kBlockRules[] = {"kv_not_rotated", "stale_kv_in_backward",
                                        "wrong_ring_direction", "non_contiguous_kv"};
@@ -58,7 +58,7 @@ std::string recording(const int (&forward)[3][3], const int (&backward)[3][3]) {
 Finding foundAlone(const std::string& rule, const std::string& text) {
   Finding finding;
   for (const char* other : kBlockRules) {
-    const RuleResult answer = answerOf(other, text);
+    const RuleResult answer = answerFrom(other, text);
     EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
     if (other == rule && answer.findings.size() == 1) finding = answer.findings.front();
   }
@@ -67,12 +67,12 @@ Finding foundAlone(const std::string& rule, const std::string& text) {
 
 TEST(BlockRulesTest, BlocksOfTheirSourcesAreClear) {
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(verdictOf(rule, recording(kRight, kRight)), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, recording(kRight, kRight)), Verdict::kClear) << rule;
 }
 
 TEST(BlockRulesTest, WithoutHashesOfBlocksTheyCannotTell) {
   for (const char* rule : kBlockRules) {
-    const RuleResult answer = answerOf(rule, kRun);
+    const RuleResult answer = answerFrom(rule, kRun);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("hashes of the KV blocks"), std::string::npos)
         << answer.would_settle;
@@ -82,7 +82,7 @@ TEST(BlockRulesTest, WithoutHashesOfBlocksTheyCannotTell) {
 TEST(BlockRulesTest, WithoutABlockAsItsOwnerHadItTheyCannotTell) {
   const std::string text = std::string(kRun) + hashed(0, 0, 0, 10) + hashed(0, 1, 2, 12);
   for (const char* rule : kBlockRules) {
-    const RuleResult answer = answerOf(rule, text);
+    const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("what rank 2 recorded"), std::string::npos)
         << answer.would_settle;
@@ -90,12 +90,12 @@ TEST(BlockRulesTest, WithoutABlockAsItsOwnerHadItTheyCannotTell) {
 }
 
 TEST(BlockRulesTest, CannotJudgeAnEmptyRecording) {
-  for (const char* rule : kBlockRules) EXPECT_EQ(verdictOf(rule, ""), Verdict::kNotObservable);
+  for (const char* rule : kBlockRules) EXPECT_EQ(findVerdict(rule, ""), Verdict::kNotObservable);
 }
 
 TEST(BlockRulesTest, OneRankAloneHasNothingToPassRound) {
   for (const char* rule : {"stale_kv_in_backward", "wrong_ring_direction", "non_contiguous_kv"})
-    EXPECT_EQ(verdictOf(rule, "run cp=1\nend\n"), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, "run cp=1\nend\n"), Verdict::kClear) << rule;
 }
 
 TEST(BlockRulesTest, KAndVThatBackwardComputedAgainAreComparedAmongThemselves) {
@@ -104,7 +104,7 @@ TEST(BlockRulesTest, KAndVThatBackwardComputedAgainAreComparedAmongThemselves) {
     for (int stage = 0; stage < 3; ++stage)
       again += hashed(rank, stage, (rank + 3 - stage) % 3, 20 + kRight[rank][stage], "backward");
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(verdictOf(rule, kRun + pass(kRight, "forward") + again), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, kRun + pass(kRight, "forward") + again), Verdict::kClear) << rule;
 }
 
 TEST(KvNotRotatedRuleTest, FindsTheFirstBlockAtEveryRingStep) {
@@ -134,7 +134,7 @@ TEST(StaleKvInBackwardRuleTest, FindsItToWhereARanksOwnBlockComesLast) {
 
 TEST(StaleKvInBackwardRuleTest, WithoutForwardsBlocksItIsNotCalledStale) {
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(verdictOf(rule, kRun + pass(kFirst, "backward")), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, kRun + pass(kFirst, "backward")), Verdict::kNotObservable) << rule;
 }
 
 TEST(WrongRingDirectionRuleTest, FindsBlocksOfOtherRanksByTheirHashes) {
@@ -151,17 +151,17 @@ TEST(WrongRingDirectionRuleTest, FindsMessagesOfWhichTheEndsDisagree) {
                            "direction=backward\n"
                            "receive rank=1 peer=0 payload=dkv flow=7 layer=0 stage=0 "
                            "direction=backward source=";
-  EXPECT_EQ(verdictOf("wrong_ring_direction", sent + "0\n"), Verdict::kClear);
-  const auto wrong = answerOf("wrong_ring_direction", sent + "2\n");
+  EXPECT_EQ(findVerdict("wrong_ring_direction", sent + "0\n"), Verdict::kClear);
+  const auto wrong = answerFrom("wrong_ring_direction", sent + "2\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(1));
   EXPECT_EQ(wrong.findings.front().buffer, "dkv");
 }
 
 TEST(WrongRingDirectionRuleTest, AMessageWithOneEndIsNotCalledRight) {
-  EXPECT_EQ(verdictOf("wrong_ring_direction",
-                      std::string(kRun) + pass(kRight, "forward") +
-                          "send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0 source=0\n"),
+  EXPECT_EQ(findVerdict("wrong_ring_direction",
+                        std::string(kRun) + pass(kRight, "forward") +
+                            "send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0 source=0\n"),
             Verdict::kNotObservable);
 }
 
@@ -173,7 +173,7 @@ TEST(NonContiguousKvRuleTest, FindsTheSameValuesInAnotherOrder) {
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(verdictOf(rule, own + block(1, 1, 0, "shape=4 values=1,3,2.5,4")),
+    EXPECT_EQ(findVerdict(rule, own + block(1, 1, 0, "shape=4 values=1,3,2.5,4")),
               Verdict::kNotObservable)
         << rule << ": other values were not reordered";
 }
@@ -185,10 +185,10 @@ TEST(NonContiguousKvRuleTest, RecordedValuesShowWhetherMemoryWasReadInThatOrder)
   const std::string v = "10,20,30,40", own = std::string(kRun) +
                                              block(0, 0, 0, held("1,2,3,4", v)) +
                                              block(1, 0, 1, held("5,6,7,8", v));
-  const auto read = answerOf("non_contiguous_kv", own + block(1, 1, 0, held("1,3,2,4", v)));
+  const auto read = answerFrom("non_contiguous_kv", own + block(1, 1, 0, held("1,3,2,4", v)));
   ASSERT_EQ(read.verdict, Verdict::kFound) << read.would_settle;
   EXPECT_EQ(read.findings.front().confidence, Confidence::kCertain);
-  EXPECT_EQ(verdictOf("non_contiguous_kv", own + block(1, 1, 0, held("3,4,1,2", v))),
+  EXPECT_EQ(findVerdict("non_contiguous_kv", own + block(1, 1, 0, held("3,4,1,2", v))),
             Verdict::kNotObservable)
       << "heads in another order are no memory that was read by other strides";
 }
@@ -204,9 +204,9 @@ constexpr const char* kHome =
     "receive rank=0 peer=1 payload=dkv flow=3 layer=0 stage=1 direction=backward source=0\n";
 
 TEST(DkvNotReturnedRuleTest, FindsARankThatGetsNoGradientsOfItsKeys) {
-  EXPECT_EQ(verdictOf("dkv_not_returned", std::string(kBackward) + kHome + "end\n"),
+  EXPECT_EQ(findVerdict("dkv_not_returned", std::string(kBackward) + kHome + "end\n"),
             Verdict::kClear);
-  const auto wrong = answerOf("dkv_not_returned", std::string(kBackward) + "end\n");
+  const auto wrong = answerFrom("dkv_not_returned", std::string(kBackward) + "end\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0)) << "nobody else attends rank 1's keys";
   EXPECT_EQ(wrong.findings.front().place.layer, Layer::of(0));
@@ -217,17 +217,17 @@ TEST(DkvNotReturnedRuleTest, FindsARanksOwnSumsThatItSentAwayAndNeverGotBack) {
       "run cp=2\ngroup cp 0,1\n"
       "attend rank=0 layer=0 stage=0 source=0 direction=backward q=0-1 k=0-1\n"
       "attend rank=1 layer=0 stage=0 source=1 direction=backward q=0-1 k=0-1\n";
-  EXPECT_EQ(verdictOf("dkv_not_returned", alone + "end\n"), Verdict::kClear);
+  EXPECT_EQ(findVerdict("dkv_not_returned", alone + "end\n"), Verdict::kClear);
   const std::string away =
       "send rank=0 peer=1 payload=dkv flow=2 layer=0 stage=0 direction=backward source=0\n";
-  EXPECT_EQ(verdictOf("dkv_not_returned", alone + away + "end\n"), Verdict::kFound);
-  EXPECT_EQ(verdictOf("dkv_not_returned", alone + away + kHome + "end\n"), Verdict::kClear);
+  EXPECT_EQ(findVerdict("dkv_not_returned", alone + away + "end\n"), Verdict::kFound);
+  EXPECT_EQ(findVerdict("dkv_not_returned", alone + away + kHome + "end\n"), Verdict::kClear);
 }
 
 TEST(DkvNotReturnedRuleTest, AnIncompleteRecordingProvesNothing) {
-  EXPECT_EQ(verdictOf("dkv_not_returned", kBackward), Verdict::kNotObservable);
-  EXPECT_EQ(verdictOf("dkv_not_returned",
-                      std::string(kBackward) + "note ended {\"how\": \"failed\"}\nend\n"),
+  EXPECT_EQ(findVerdict("dkv_not_returned", kBackward), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("dkv_not_returned",
+                        std::string(kBackward) + "note ended {\"how\": \"failed\"}\nend\n"),
             Verdict::kNotObservable);
 }
 
@@ -235,14 +235,14 @@ TEST(DroppedHopRuleTest, EverySendHasItsReceive) {
   const std::string send = "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n";
   const std::string receive = "receive rank=1 peer=0 payload=kv flow=7 layer=0 stage=0\n";
   const std::string other = "attend rank=1 layer=0 stage=0\n";
-  const auto wrong = answerOf("dropped_hop", send + other + "end\n");
+  const auto wrong = answerFrom("dropped_hop", send + other + "end\n");
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
-  EXPECT_EQ(answerOf("dropped_hop", send + receive + "end\n").verdict, Verdict::kClear);
-  EXPECT_EQ(answerOf("dropped_hop", send).verdict, Verdict::kNotObservable)
+  EXPECT_EQ(answerFrom("dropped_hop", send + receive + "end\n").verdict, Verdict::kClear);
+  EXPECT_EQ(answerFrom("dropped_hop", send).verdict, Verdict::kNotObservable)
       << "the recording was cut";
-  EXPECT_EQ(answerOf("dropped_hop", send + "end dropped=3\n").verdict, Verdict::kNotObservable);
-  const auto one_file = answerOf("dropped_hop", send + "end\n");
+  EXPECT_EQ(answerFrom("dropped_hop", send + "end dropped=3\n").verdict, Verdict::kNotObservable);
+  const auto one_file = answerFrom("dropped_hop", send + "end\n");
   ASSERT_EQ(one_file.verdict, Verdict::kNotObservable) << "rank 1 wrote a file of its own";
   EXPECT_NE(one_file.would_settle.find("rank 1"), std::string::npos) << one_file.would_settle;
 }
@@ -251,15 +251,15 @@ TEST(DroppedHopRuleTest, AnEventThatCannotBeReadIsNoDroppedHop) {
   const std::string send =
       "run cp=2\nsend rank=0 peer=1 payload=kv flow=7 layer=0 stage=0\n"
       "attend rank=1 layer=0 stage=0\nend\n";
-  const auto trace = test::traceOf(send);
+  const auto trace = test::makeTrace(send);
   EndRecord end = *trace->end();
   end.rows_by_kind = std::vector<std::uint64_t>(static_cast<std::size_t>(ChunkKind::kCount));
   end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 3;
   trace->add(end);
-  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kNotObservable);
+  EXPECT_EQ(answerFrom("dropped_hop", *trace).verdict, Verdict::kNotObservable);
   end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kEvents)] = 2;
   trace->add(end);
-  EXPECT_EQ(answerOf("dropped_hop", *trace).verdict, Verdict::kFound);
+  EXPECT_EQ(answerFrom("dropped_hop", *trace).verdict, Verdict::kFound);
 }
 
 }  // namespace

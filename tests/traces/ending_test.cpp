@@ -45,7 +45,7 @@ TEST(EndingTest, AFailedRunIsReportedFirstAndNoHopIsBlamed) {
                                         {HowEnded::kFailed, "connection reset by peer"},
                                         {HowEnded::kFailed, "rank 1 was killed by signal 9"},
                                         {HowEnded::kStopped, ""}});
-  const Ending ending = endingOf(*trace);
+  const Ending ending = findEnding(*trace);
   EXPECT_EQ(ending.how, HowEnded::kFailed) << "the worst that any process said";
   EXPECT_FALSE(ending.whole());
   ASSERT_FALSE(trace->problems().empty());
@@ -57,14 +57,14 @@ TEST(EndingTest, InARunThatEndedWellALostHopIsAFinding) {
   test::TempDir dir;
   for (const HowEnded how : {HowEnded::kFinished, HowEnded::kStopped}) {
     const auto trace = runThatEnded(dir, {{how, ""}});
-    EXPECT_TRUE(endingOf(*trace).whole());
+    EXPECT_TRUE(findEnding(*trace).whole());
     EXPECT_TRUE(trace->problems().empty());
     EXPECT_EQ(droppedHop(*trace), Verdict::kFound);
   }
 }
 
 TEST(EndingTest, ARecordingWithoutAnEndWasCut) {
-  EXPECT_EQ(endingOf(Trace()).how, HowEnded::kCut);
+  EXPECT_EQ(findEnding(Trace()).how, HowEnded::kCut);
 }
 
 TEST(EndingTest, IgnoresANoteWithoutAnEnding) {
@@ -73,8 +73,8 @@ TEST(EndingTest, IgnoresANoteWithoutAnEnding) {
   for (const char* json : {"3", "{}", R"({"how": 7})", R"({"how": "sideways"})",
                            R"({"how": "stopped", "reason": []})"})
     builder.note(kEndedNote, json);
-  EXPECT_EQ(endingOf(builder.trace()).how, HowEnded::kStopped);
-  EXPECT_EQ(describe(endingOf(builder.trace())), "the run was stopped");
+  EXPECT_EQ(findEnding(builder.trace()).how, HowEnded::kStopped);
+  EXPECT_EQ(describe(findEnding(builder.trace())), "the run was stopped");
 }
 
 }  // namespace

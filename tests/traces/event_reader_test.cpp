@@ -32,7 +32,7 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
   std::vector<Chunk> chunks;
   for (int step = 0; step < 5; ++step)
     for (int rank = 0; rank < 2; ++rank)
-      chunks.push_back(chunkOf(std::span<const Event>(test::eventsOf(rank, step))));
+      chunks.push_back(makeChunk(std::span<const Event>(test::eventsFor(rank, step))));
   const std::string path = recorded(dir, chunks);
   std::vector<std::vector<std::int64_t>> begins(2);
   readAllEvents(*openSource(path), [&](std::span<const Event> events) {
@@ -52,23 +52,23 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
 /// Events whose times never came are passed on one by one.
 TEST(EventReaderTest, StopsWhenAskedTo) {
   const test::TempDir dir;
-  std::vector<Event> events(5, test::eventAt(0, test::placeOf(0, 0), 10, 10));
+  std::vector<Event> events(5, test::eventAt(0, test::placeFor(0, 0), 10, 10));
   for (std::uint32_t i = 0; i < events.size(); ++i) events[i].pending = i + 1;
   int calls = 0;
-  readAllEvents(*openSource(recorded(dir, {chunkOf(std::span<const Event>(events))})),
+  readAllEvents(*openSource(recorded(dir, {makeChunk(std::span<const Event>(events))})),
                 [&](std::span<const Event>) { return ++calls < 2; });
   EXPECT_EQ(calls, 2);
 }
 
 TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
   const test::TempDir dir;
-  Event late = test::eventAt(0, test::placeOf(0, 0), 10, 10), never = late;
+  Event late = test::eventAt(0, test::placeFor(0, 0), 10, 10), never = late;
   late.pending = 1;
   never.pending = 2;
   const std::vector<Event> events = {late, never};
   const std::vector<TimesRecord> times = {{WorldRank::of(0), 1, 100, 110, 200}};
-  const std::string path = recorded(
-      dir, {chunkOf(std::span<const Event>(events)), chunkOf(std::span<const TimesRecord>(times))});
+  const std::string path = recorded(dir, {makeChunk(std::span<const Event>(events)),
+                                          makeChunk(std::span<const TimesRecord>(times))});
   std::vector<Event> seen;
   readAllEvents(*openSource(path), [&](std::span<const Event> some) {
     seen.insert(seen.end(), some.begin(), some.end());
@@ -82,11 +82,11 @@ TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
 
 TEST(EventReaderTest, ADamagedChunkIsLeftOutAndTheRestIsRead) {
   const test::TempDir dir;
-  Chunk wrong = chunkOf(std::span<const Event>(test::eventsOf(0, 0)));
+  Chunk wrong = makeChunk(std::span<const Event>(test::eventsFor(0, 0)));
   wrong.body.resize(wrong.body.size() / 2);
   std::size_t seen = 0;
   readAllEvents(
-      *openSource(recorded(dir, {wrong, chunkOf(std::span<const Event>(test::eventsOf(0, 1)))})),
+      *openSource(recorded(dir, {wrong, makeChunk(std::span<const Event>(test::eventsFor(0, 1)))})),
       [&](std::span<const Event> some) {
         seen += some.size();
         return true;

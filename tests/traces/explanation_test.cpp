@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 const fs::path kSource = test::kSources;
 const fs::path kFolder = kSource / "resources/mistakes";
 
-std::string contentOf(const fs::path& path) {
+std::string readContent(const fs::path& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -36,7 +36,7 @@ std::vector<Explanation> all() {
   std::vector<Explanation> explanations;
   for (const Mistake& mistake : mistakeCatalogue()) {
     const std::string name = mistake.id + ".md";
-    explanations.push_back(parseExplanation(mistake.id, contentOf(kFolder / name), name));
+    explanations.push_back(parseExplanation(mistake.id, readContent(kFolder / name), name));
   }
   return explanations;
 }
@@ -53,7 +53,7 @@ std::string sourcesOf(const std::string& folder) {
   std::string text;
   for (const auto& entry : fs::recursive_directory_iterator(kSource / folder))
     if (entry.path().extension() == ".cpp" || entry.path().extension() == ".h")
-      text += contentOf(entry.path());
+      text += readContent(entry.path());
   return text;
 }
 
@@ -103,13 +103,13 @@ TEST(ExplanationTest, LinksAreSecureAndNameWhatTheCatalogueNames) {
       linked.insert("#" + parts[2].str());
     }
     EXPECT_EQ(linked, matches(findMistake(explanation.id)->reported_in, issue)) << explanation.id;
-    EXPECT_EQ(contentOf(kFolder / (explanation.id + ".md")).find("http:"), std::string::npos);
+    EXPECT_EQ(readContent(kFolder / (explanation.id + ".md")).find("http:"), std::string::npos);
   }
 }
 
 TEST(ExplanationTest, CommandsAreThoseOfTheProgramsAndMakeThisMistake) {
   const std::string app = sourcesOf("app");
-  const std::set<std::string> views = matches(contentOf(kSource / "viz/views/registry.cpp"),
+  const std::set<std::string> views = matches(readContent(kSource / "viz/views/registry.cpp"),
                                               std::regex("\\{\"(\\w+)\", \"\\w+\", make"));
   ASSERT_GE(views.size(), 9u);
   for (const Explanation& explanation : all()) {
@@ -166,13 +166,13 @@ TEST(ExplanationTest, FiguresOfTheSampleRunStandWhereItsCommandsAre) {
 TEST(ExplanationTest, NamedFilesOfRingScopeExist) {
   const std::regex path("`((?:traces|engine|viz|app)/[\\w/.-]+)`");
   for (const Explanation& explanation : all())
-    for (const std::string& named : matches(contentOf(kFolder / (explanation.id + ".md")), path))
+    for (const std::string& named : matches(readContent(kFolder / (explanation.id + ".md")), path))
       EXPECT_TRUE(fs::exists(kSource / named)) << explanation.id << ": " << named;
 }
 
 TEST(ExplanationTest, TheyAreShortAndTheirCodeFitsAPage) {
   for (const Explanation& explanation : all()) {
-    const std::string text = contentOf(kFolder / (explanation.id + ".md"));
+    const std::string text = readContent(kFolder / (explanation.id + ".md"));
     const auto lines = std::ranges::count(text, '\n');
     EXPECT_GE(lines, 25) << explanation.id;
     EXPECT_LE(lines, 60) << explanation.id;
@@ -235,7 +235,7 @@ TEST(ExplanationTest, RejectsAnUnknownMistake) {
 TEST(ExplanationTest, CompiledTextsEqualTheFilesInTheFolder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(kFolder))
-    files.emplace(entry.path().stem().string(), contentOf(entry.path()));
+    files.emplace(entry.path().stem().string(), readContent(entry.path()));
   EXPECT_EQ(explanationTexts(), files);
 }
 

@@ -89,7 +89,7 @@ struct Perfetto {
 };
 
 TEST(ExportTest, PerfettoHasEveryEventWithItsTimesAndPairsTheFlows) {
-  const Perfetto perfetto(written(writePerfetto, *test::traceOf(kTwoRanks)));
+  const Perfetto perfetto(written(writePerfetto, *test::makeTrace(kTwoRanks)));
   EXPECT_EQ(perfetto.spans, (Spans{{0, 20}, {1000, 10001}, {1500, 4000}, {2000, 9000}}));
   EXPECT_EQ(perfetto.titles, (std::set<std::string>{"attend", "receive kv", "send kv"}));
   EXPECT_EQ(perfetto.starts, (std::multiset<std::uint64_t>{7}));
@@ -115,7 +115,7 @@ TEST(ExportTest, PerfettoOfTheSampleNestsAndHasAsManyEventsAndSamples) {
 }
 
 TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
-  const json events = json::parse(written(writeChrome, *test::traceOf(kTwoRanks)))["traceEvents"];
+  const json events = json::parse(written(writeChrome, *test::makeTrace(kTwoRanks)))["traceEvents"];
   std::map<std::string, std::vector<json>> by_phase;
   for (const json& event : events) {
     by_phase[event["ph"]].push_back(event);
@@ -140,7 +140,7 @@ TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
 }
 
 TEST(ExportTest, CsvHasARowForEachEvent) {
-  const std::string csv = written(writeCsv, *test::traceOf(kTwoRanks));
+  const std::string csv = written(writeCsv, *test::makeTrace(kTwoRanks));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 4);
   EXPECT_TRUE(csv.starts_with("kind,begin_ns,start_ns,end_ns,cpu_ns,bytes,flow,")) << csv;
   EXPECT_NE(csv.find("\r\nsend,1500,1500,4000,0,64,7,"), std::string::npos) << csv;
@@ -152,7 +152,7 @@ TEST(ExportTest, CsvHasARowForEachEvent) {
 
 TEST(ExportTest, SafetensorsHoldTheRecordedValuesAndSayWhatWasNotKept) {
   std::ostringstream out;
-  const Exported exported = writeTensors(*test::traceOf(kTwoRanks), out);
+  const Exported exported = writeTensors(*test::makeTrace(kTwoRanks), out);
   EXPECT_EQ(exported.left_out.size(), 1u);
   test::TempDir dir;
   std::ofstream(dir.file("a.safetensors"), std::ios::binary) << out.str();
@@ -182,18 +182,18 @@ TEST(ExportTest, SafetensorsOfTheSampleAreItsBytes) {
 }
 
 TEST(ExportTest, ShiftsEarlyTimesAndWritesAnEmptyFileForNoEvents) {
-  const auto early = test::traceOf("attend rank=0 time=0-10\nmemory kv rank=0 bytes=1 time=-50");
+  const auto early = test::makeTrace("attend rank=0 time=0-10\nmemory kv rank=0 bytes=1 time=-50");
   const Perfetto perfetto(written(writePerfetto, *early));
   EXPECT_EQ(perfetto.spans, (Spans{{50, 60}}));
-  const auto nothing = test::traceOf("");
+  const auto nothing = test::makeTrace("");
   EXPECT_EQ(written(writePerfetto, *nothing), "");
   EXPECT_TRUE(json::parse(written(writeChrome, *nothing))["traceEvents"].empty());
-  EXPECT_EQ(Perfetto(written(writePerfetto, *test::traceOf("attend rank=2 time=1-2"))).spans,
+  EXPECT_EQ(Perfetto(written(writePerfetto, *test::makeTrace("attend rank=2 time=1-2"))).spans,
             (Spans{{1, 2}}));
 }
 
 TEST(ExportTest, NestedEventsShareALaneAndOverlappingOnesDoNot) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "attend rank=0 time=0-10\nmerge rank=0 time=2-5\nwait rank=0 time=8-12\n"
       "send rank=0 peer=0 flow=1 time=0-9\nsend rank=0 peer=0 flow=2 time=1-3");
   const json events = json::parse(written(writeChrome, *trace))["traceEvents"];

@@ -15,7 +15,7 @@ namespace ringscope::traces {
 namespace {
 
 Chunk noteChunk() {
-  Chunk chunk = chunkOf(Note{"run", "{}"});
+  Chunk chunk = makeChunk(Note{"run", "{}"});
   chunk.seq = 5;
   chunk.rank = WorldRank::of(2);
   chunk.checksum = computeChecksum(chunk);

@@ -41,8 +41,9 @@ TEST(ImportAnnotated, TheRingIsThatWhichTheJobNamed) {
   EXPECT_EQ(trace->run()->seq_len, 16);
   EXPECT_EQ(trace->run()->rotate, Rotate::kP2p);
   EXPECT_EQ(trace->run()->balance, Balance::kNone);
-  ASSERT_TRUE(trace->groupOf(rank(1), GroupAxis::kCp));
-  EXPECT_EQ(trace->groupOf(rank(1), GroupAxis::kCp)->members, (std::vector{rank(0), rank(1)}));
+  ASSERT_TRUE(trace->groupContaining(rank(1), GroupAxis::kCp));
+  EXPECT_EQ(trace->groupContaining(rank(1), GroupAxis::kCp)->members,
+            (std::vector{rank(0), rank(1)}));
 }
 
 TEST(ImportAnnotated, AStepThatNoLineNamesIsSkippedForTheFuture) {

@@ -70,7 +70,7 @@ class HungJob : public testing::Test {
       return problem.find("listener.jsonl") != std::string::npos;
     });
   }
-  std::string ending() const { return describe(endingOf(*openTrace(dir_.file(".")))); }
+  std::string ending() const { return describe(findEnding(*openTrace(dir_.file(".")))); }
 
  private:
   std::string path(const std::string& name) const { return dir_.file(name); }

@@ -40,7 +40,7 @@ TEST(ImportHashes, ValuesHaveTheHashThatTheRecorderComputedInPython) {
   for (const TensorRecord& tensor : trace->tensors()) {
     const auto bytes = trace->bytes(tensor);
     if (!bytes) continue;
-    EXPECT_EQ(hashOf(tensor.hash_algorithm, bytes->data(), bytes->size()), tensor.hash)
+    EXPECT_EQ(computeHash(tensor.hash_algorithm, bytes->data(), bytes->size()), tensor.hash)
         << describe(tensor);
     if (tensor.hash_algorithm == HashAlgorithm::kGridSum64) ++compared;
   }

@@ -38,7 +38,7 @@ bool anyOf(const std::vector<std::string>& sentences, const std::string& words) 
   });
 }
 
-std::vector<Event> eventsOf(const Trace& trace, int rank, EventKind kind) {
+std::vector<Event> eventsFor(const Trace& trace, int rank, EventKind kind) {
   std::vector<Event> events;
   for (const Event& event : trace.events(WorldRank::of(rank)))
     if (event.kind == kind) events.push_back(event);
@@ -48,11 +48,11 @@ std::vector<Event> eventsOf(const Trace& trace, int rank, EventKind kind) {
 std::map<std::uint64_t, std::vector<Event>> byFlow(const Trace& trace, EventKind kind) {
   std::map<std::uint64_t, std::vector<Event>> flows;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const Event& event : eventsOf(trace, rank, kind)) flows[event.flow].push_back(event);
+    for (const Event& event : eventsFor(trace, rank, kind)) flows[event.flow].push_back(event);
   return flows;
 }
 
-const GroupRecord& groupOf(const Trace& trace, GroupId id) {
+const GroupRecord& groupFor(const Trace& trace, GroupId id) {
   return *std::ranges::find(trace.groups(), id, &GroupRecord::id);
 }
 
@@ -71,7 +71,7 @@ TEST(ImportKineto, ACollectiveHasTheMembersOfItsGroup) {
   const auto trace = openTrace(kProfiles);
   std::map<std::size_t, int> of_size;
   for (const auto& [flow, members] : byFlow(*trace, EventKind::kCollective)) {
-    const GroupRecord& group = groupOf(*trace, members.front().group);
+    const GroupRecord& group = groupFor(*trace, members.front().group);
     std::set<WorldRank> ranks;
     for (const Event& member : members) {
       ranks.insert(member.rank);
@@ -110,7 +110,7 @@ TEST(ImportKineto, AMessageGoesFromItsSenderToItsReceiver) {
 
 TEST(ImportKineto, AReduceScatterOfGlooIsOneCollectiveOfAllItsParts) {
   const auto trace = openTrace(kProfiles);
-  const auto calls = eventsOf(*trace, 2, EventKind::kCollective);
+  const auto calls = eventsFor(*trace, 2, EventKind::kCollective);
   EXPECT_EQ(calls.size(), 3U * 8);
   // 32 numbers in bfloat16 for each of four ranks, as large as the gathered result.
   EXPECT_EQ(std::ranges::count(calls, 4 * 32 * 2, &Event::bytes), 3 * 2);
@@ -121,10 +121,10 @@ TEST(ImportKineto, OperatorsAreStagesOfTheTrainingStepsThatWereMarked) {
   for (const EventKind kind : {EventKind::kEmbed, EventKind::kLoss, EventKind::kOptimizer,
                                EventKind::kAttend, EventKind::kCollective}) {
     std::set<std::int32_t> steps;
-    for (const Event& event : eventsOf(*trace, 1, kind)) steps.insert(event.place.train_step);
+    for (const Event& event : eventsFor(*trace, 1, kind)) steps.insert(event.place.train_step);
     EXPECT_EQ(steps, (std::set{1, 2, 3})) << name(kind);
   }
-  const auto attends = eventsOf(*trace, 0, EventKind::kAttend);
+  const auto attends = eventsFor(*trace, 0, EventKind::kAttend);
   ASSERT_EQ(attends.size(), 6U);
   EXPECT_EQ(attends[0].place.direction, Direction::kForward);
   EXPECT_EQ(attends[1].place.direction, Direction::kBackward);
@@ -151,7 +151,7 @@ TEST(ImportKineto, SaysWhatAProfileLacksAndKeepsItInTheFile) {
   const test::TempDir dir;
   writeTrace(kProfiles, dir.file("mine.rscope"));
   const auto trace = openTrace(dir.file("mine.rscope"));
-  EXPECT_EQ(frameworkOf(*trace), Framework::kPyTorch);
+  EXPECT_EQ(findFramework(*trace), Framework::kPyTorch);
   const auto imported = importedFrom(*trace);
   ASSERT_TRUE(imported);
   EXPECT_EQ(imported->messages, 54);

@@ -34,10 +34,10 @@ TEST(ImportNotes, ALoggedNullIsNoNumber) {
 TEST(ImportNotes, AnInterruptByTheUserIsNoFailure) {
   for (const char* why : {"interrupted", "failed: KeyboardInterrupt: "}) {
     const auto trace = openWith(R"("why":"finished")", std::string(R"("why":")") + why + '"');
-    EXPECT_EQ(endingOf(*trace).how, HowEnded::kStopped) << why;
+    EXPECT_EQ(findEnding(*trace).how, HowEnded::kStopped) << why;
   }
   const auto trace = openWith(R"("why":"finished")", R"("why":"failed: ValueError: wrong")");
-  EXPECT_EQ(endingOf(*trace).how, HowEnded::kFailed);
+  EXPECT_EQ(findEnding(*trace).how, HowEnded::kFailed);
 }
 
 }  // namespace

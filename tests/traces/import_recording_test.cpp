@@ -57,8 +57,9 @@ TEST(ImportRecording, OpensAFolderOfRankFilesAsOneRun) {
   EXPECT_EQ(trace->run()->model.heads, 4);
   EXPECT_EQ(trace->run()->balance, Balance::kHeadTail);
   EXPECT_EQ(trace->run()->rotate, Rotate::kAllGather);
-  ASSERT_TRUE(trace->groupOf(rank(1), GroupAxis::kCp));
-  EXPECT_EQ(trace->groupOf(rank(1), GroupAxis::kCp)->members, (std::vector{rank(0), rank(1)}));
+  ASSERT_TRUE(trace->groupContaining(rank(1), GroupAxis::kCp));
+  EXPECT_EQ(trace->groupContaining(rank(1), GroupAxis::kCp)->members,
+            (std::vector{rank(0), rank(1)}));
 }
 
 TEST(ImportRecording, ShardsHaveTheTokensThatPytorchLeftOnEachRank) {
@@ -116,7 +117,7 @@ TEST(ImportRecording, JudgesUndeclaredPositionsThatRestartOnEachRank) {
   for (const char* file : {kFirst, "rank-00001.jsonl"})
     copy.change(file, "\"positions\":\"whole_sequence\",", "");
   const auto trace = openTrace(copy.path());
-  EXPECT_EQ(frameworkOf(*trace), Framework::kPyTorch);
+  EXPECT_EQ(findFramework(*trace), Framework::kPyTorch);
   const auto findings = diagnose(*trace).findings();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings.front().rule, "missing_position_ids");
@@ -137,7 +138,7 @@ TEST(ImportRecording, WithoutGradientsAndLabelsTheirRulesSayThatTheyCannotKnow) 
   const auto trace = openTrace(copy.path());
   for (const char* rule :
        {"missing_cp_grad_reduce", "shift_labels_per_shard", "mean_of_local_means"})
-    EXPECT_EQ(test::answerOf(rule, *trace).verdict, Verdict::kNotObservable) << rule;
+    EXPECT_EQ(test::answerFrom(rule, *trace).verdict, Verdict::kNotObservable) << rule;
 }
 
 TEST(ImportRecording, AMaskThatNobodyDeclaredClearsNoRuleAboutForgottenMasks) {

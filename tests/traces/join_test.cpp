@@ -98,7 +98,7 @@ TEST(JoinTest, NotesMayShareAChunk) {
   ChunkJoiner joiner(1, [&](const Chunk& chunk) {
     if (chunk.kind == ChunkKind::kNotes) joined.push_back(decodeOne<Note>(chunk).key);
   });
-  joiner.add(0, chunkOf(std::span<const Note>(notes)));
+  joiner.add(0, makeChunk(std::span<const Note>(notes)));
   EXPECT_EQ(joined, (std::vector<std::string>{"a", "b"}));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using test::CountingSource;
 using test::eventAt;
-using test::placeOf;
+using test::placeFor;
 
 KeptChunks::Decoded chunkOfEvents(std::size_t events) {
   auto decoded = std::make_shared<DecodedChunk>();
@@ -50,7 +50,7 @@ std::shared_ptr<CountingSource> manyEvents() {
       std::vector<Event> events;
       for (int i = 0; i < kInEach; ++i) {
         const std::int64_t begin = (std::int64_t{chunk} * kInEach + i) * 10;
-        events.push_back(eventAt(rank, placeOf(chunk, i % 4), begin, begin + 5 + rank));
+        events.push_back(eventAt(rank, placeFor(chunk, i % 4), begin, begin + 5 + rank));
       }
       source->add(std::span<const Event>(events));
     }
@@ -71,7 +71,7 @@ TEST(KeptEventsTest, IteratingAllEventsKeepsFewAndFindsTheSameAgain) {
     }
     EXPECT_EQ(next, std::int64_t{kManyChunks} * kInEach * 10);
   }
-  EXPECT_LT(trace->eventsAt(placeOf(0, 1), WorldRank::of(0)).size(), std::size_t{kInEach});
+  EXPECT_LT(trace->eventsAt(placeFor(0, 1), WorldRank::of(0)).size(), std::size_t{kInEach});
   EXPECT_EQ(source->takeRead().count(1), 1u) << "it was let go since";
 }
 
@@ -98,7 +98,7 @@ TEST(KeptEventsTest, TheCurrentEventStaysWhileAnotherRankIsIterated) {
 
 TEST(KeptEventsTest, LateTimesAreThereAgainWhenAChunkIsDecodedAgain) {
   const auto source = manyEvents();
-  Event late = eventAt(1, placeOf(999, 0), 0, 0);
+  Event late = eventAt(1, placeFor(999, 0), 0, 0);
   late.pending = 3;
   source->add(late);
   source->add(TimesRecord{WorldRank::of(1), 3, 100, 200, 300});
@@ -106,7 +106,7 @@ TEST(KeptEventsTest, LateTimesAreThereAgainWhenAChunkIsDecodedAgain) {
   for (int turn = 0; turn < 2; ++turn) {
     trace->events(WorldRank::of(0));
     for (const Event& event : trace->events(WorldRank::of(0))) EXPECT_EQ(event.pending, 0u);
-    const auto found = trace->eventsAt(placeOf(999, 0), WorldRank::of(1));
+    const auto found = trace->eventsAt(placeFor(999, 0), WorldRank::of(1));
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found.front().start_ns, 200);
   }

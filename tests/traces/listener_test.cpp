@@ -91,7 +91,7 @@ TEST_F(ListenerTest, TheRecordingOfAKilledJobHasTheLiveVerdict) {
         test::eventually([&] { return std::filesystem::exists(folder() + "/listener.jsonl"); }));
   }
   ASSERT_TRUE(comes(listener, [](const JobSeen& job) { return !job.isHere(); }));
-  const auto hangs = hangsOf(*openTrace(folder()));
+  const auto hangs = findHangs(*openTrace(folder()));
   ASSERT_EQ(hangs.size(), 1u);
   EXPECT_TRUE(hangs[0].by_listener);
   EXPECT_EQ(hangs[0].rank, WorldRank::of(1));

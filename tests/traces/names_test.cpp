@@ -24,7 +24,7 @@ TEST(NamesTest, AnEntryOfAListIsFoundByItsNameOrRefusedWithAllNames) {
 }
 
 TEST(NamesTest, EveryValueIsFoundByItsName) {
-  for (const std::string& text : namesOf<Strategy>()) EXPECT_EQ(name(parse<Strategy>(text)), text);
+  for (const std::string& text : allNames<Strategy>()) EXPECT_EQ(name(parse<Strategy>(text)), text);
   EXPECT_EQ(findByName<Balance>("striped"), Balance::kStriped);
   EXPECT_FALSE(findByName<Balance>("stripes"));
 }

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string contentOf(const std::string& path) {
+std::string readContent(const std::string& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -28,14 +28,14 @@ TEST(OutputFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   {
     OutputFile file(path);
     file.stream() << "half of the ne";
-    EXPECT_EQ(contentOf(path), "old");
+    EXPECT_EQ(readContent(path), "old");
   }
-  EXPECT_EQ(contentOf(path), "old");
+  EXPECT_EQ(readContent(path), "old");
   EXPECT_EQ(filesIn(dir), 1) << "what was given up is removed";
   OutputFile file(path);
   file.stream() << "new";
   file.finish();
-  EXPECT_EQ(contentOf(path), "new");
+  EXPECT_EQ(readContent(path), "new");
   EXPECT_EQ(filesIn(dir), 1);
 }
 
@@ -50,9 +50,9 @@ TEST(OutputFileTest, OtherNamesOfAReplacedFileKeepWhatItWas) {
   OutputFile file(link);
   file.stream() << "new";
   file.finish();
-  EXPECT_EQ(contentOf(path), "new") << "links are followed";
+  EXPECT_EQ(readContent(path), "new") << "links are followed";
   EXPECT_TRUE(fs::is_symlink(link));
-  EXPECT_EQ(contentOf(twin), "old");
+  EXPECT_EQ(readContent(twin), "old");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
@@ -63,10 +63,10 @@ TEST(OutputFileTest, APublishedFileIsFollowedWhileItIsWritten) {
   EXPECT_FALSE(fs::exists(path));
   file.stream() << "first\n" << std::flush;
   file.publish();
-  EXPECT_EQ(contentOf(path), "first\n");
+  EXPECT_EQ(readContent(path), "first\n");
   file.stream() << "second\n" << std::flush;
   file.publish();
-  EXPECT_EQ(contentOf(path), "first\nsecond\n");
+  EXPECT_EQ(readContent(path), "first\nsecond\n");
 }
 
 TEST(OutputFileTest, ADeviceIsWrittenAndNotReplaced) {
@@ -112,7 +112,7 @@ TEST(OutputFileTest, RecognisesAnInputAsOutputByAnyName) {
   EXPECT_NO_THROW(checkOutputs({{"--text", path}, {"--tokens", ""}},
                                {{"--log", dir.file("new")}, {"--trace", ""}}));
   EXPECT_NO_THROW(checkOutputs({}, {{"--log", "/dev/null"}, {"--output", "/dev/null"}}));
-  EXPECT_EQ(contentOf(path), "mine");
+  EXPECT_EQ(readContent(path), "mine");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 constexpr const char* kHeld =
     "run cp=1 verify=true\n"
@@ -22,19 +22,19 @@ constexpr const char* kHeld =
     "memory q rank=0 bytes=0 time=4\nmemory kv rank=0 bytes=60 time=4\n";
 
 TEST(PeakMemoryTest, IsTheLargestSumAtOneTimeWithoutVerification) {
-  const PeakMemory peak = peakMemory(*traceOf(kHeld), WorldRank::of(0));
+  const PeakMemory peak = peakMemory(*makeTrace(kHeld), WorldRank::of(0));
   EXPECT_EQ(peak.bytes, 180);
   EXPECT_EQ(peak.time_ns, 3);
   EXPECT_EQ(peak.by_category[static_cast<std::size_t>(MemoryCategory::kVerify)], 0);
 }
 
 TEST(PeakMemoryTest, TheNamedQueryGivesTheSame) {
-  const auto trace = traceOf(kHeld);
+  const auto trace = makeTrace(kHeld);
   std::vector<std::string> rows;
   runQuery(*trace, namedQuery("peak_memory").sql,
            {[](const std::vector<std::string>&) {},
             [&](std::span<const Cell> cells) {
-              for (const Cell& cell : cells) rows.push_back(textOf(cell, "·"));
+              for (const Cell& cell : cells) rows.push_back(asText(cell, "·"));
               return true;
             }});
   EXPECT_EQ(rows, (std::vector<std::string>{"0", "180", "3"}));
@@ -42,8 +42,8 @@ TEST(PeakMemoryTest, TheNamedQueryGivesTheSame) {
 
 TEST(PeakMemoryTest, AnOlderLogOfAVerifiedRunCountsVerificationIn) {
   const auto logged = [](const std::string& run, const std::string& more) {
-    return loggedSteps(*traceOf("run cp=1" + run + "\nnote step.0 {\"peak_bytes\": [10, 30]" +
-                                more + "}\n"))
+    return loggedSteps(*makeTrace("run cp=1" + run + "\nnote step.0 {\"peak_bytes\": [10, 30]" +
+                                  more + "}\n"))
         .at(0);
   };
   EXPECT_EQ(logged("", "").peak_bytes, 30);

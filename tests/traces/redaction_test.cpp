@@ -23,7 +23,7 @@ std::string sampleRecording() {
   return test::inSources("resources/sample/missing_position_ids.rscope");
 }
 
-std::string contentOf(const std::string& path) {
+std::string readContent(const std::string& path) {
   std::stringstream content;
   content << std::ifstream(path, std::ios::binary).rdbuf();
   return content.str();
@@ -64,7 +64,7 @@ TEST(RedactionTest, TokensAndWeightsHaveNoValuesLeftAndPathsAreGone) {
   }
   EXPECT_GT(left_out, 0);
   for (const std::string& text : after->run()->text) EXPECT_EQ(text, "(path left out)");
-  EXPECT_EQ(contentOf(shared).find("sample/text"), std::string::npos);
+  EXPECT_EQ(readContent(shared).find("sample/text"), std::string::npos);
   EXPECT_TRUE(readSealed(shared).empty()) << "the command line is not shared";
 }
 

@@ -15,7 +15,7 @@ std::vector<WorldRank> ranks(std::initializer_list<int> values) {
 }
 
 TEST(SequenceGroupsTest, AreTheRecordedCpGroups) {
-  const auto trace = test::traceOf(R"(
+  const auto trace = test::makeTrace(R"(
     run dp=2 cp=2
     group world 0,1,2,3
     group cp 0,1
@@ -27,7 +27,7 @@ TEST(SequenceGroupsTest, AreTheRecordedCpGroups) {
 }
 
 TEST(SequenceGroupsTest, AreAllRanksWhereNoGroupIsRecorded) {
-  const auto trace = test::traceOf("wait rank=2\n");
+  const auto trace = test::makeTrace("wait rank=2\n");
   EXPECT_EQ(sequenceGroups(*trace), (std::vector<std::vector<WorldRank>>{ranks({0, 1, 2})}));
 }
 

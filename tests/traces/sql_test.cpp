@@ -30,7 +30,7 @@ Rows ask(const Trace& trace, const std::string& sql, const QueryBounds& bounds =
                                  [&](std::span<const Cell> cells) {
                                    std::string row;
                                    for (const Cell& cell : cells)
-                                     row += (row.empty() ? "" : "|") + textOf(cell, "·");
+                                     row += (row.empty() ? "" : "|") + asText(cell, "·");
                                    rows.push_back(row);
                                    return true;
                                  }},
@@ -60,7 +60,7 @@ constexpr const char* kTwoRanks = R"(
   end)";
 
 TEST(SqlTest, EventsAreRowsWithTheFieldsOfTheRecording) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   EXPECT_EQ(ask(*trace, "SELECT count(*) FROM events"), (Rows{"7"}));
   EXPECT_EQ(ask(*trace,
                 "SELECT rank, sum(end_ns - begin_ns), sum(cpu_ns) FROM events "
@@ -72,7 +72,7 @@ TEST(SqlTest, EventsAreRowsWithTheFieldsOfTheRecording) {
 }
 
 TEST(SqlTest, AHopIsASendWithItsReceive) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   EXPECT_EQ(ask(*trace,
                 "SELECT flow, rank, peer, bytes, begin_ns, end_ns, receive_begin_ns, "
                 "receive_end_ns FROM hops ORDER BY flow"),
@@ -82,7 +82,7 @@ TEST(SqlTest, AHopIsASendWithItsReceive) {
 }
 
 TEST(SqlTest, TheOtherTablesHoldWhatWasRecorded) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   EXPECT_EQ(ask(*trace, "SELECT tensor, rank, abs_max, nan, shape, has_values FROM tensors"),
             (Rows{"out|0|3|0|[1,1,2,1]|1", "out|1|5|1|[1,1,2,1]|0"}));
   EXPECT_EQ(ask(*trace, namedQuery("memory_by_category").sql),
@@ -102,7 +102,7 @@ TEST(SqlTest, FindingsAreThoseOfTheDoctor) {
 }
 
 TEST(SqlTest, ARecordingWithoutAnythingHasEmptyTables) {
-  const auto nothing = test::traceOf("");
+  const auto nothing = test::makeTrace("");
   for (const Table& table : tables()) {
     if (std::string_view(table.name) == "findings")
       continue;  // findings need the doctor, which
@@ -113,7 +113,7 @@ TEST(SqlTest, ARecordingWithoutAnythingHasEmptyTables) {
 
 TEST(SqlTest, EveryNamedQueryRunsOnAWholeAnEmptyAndTheSampleRecording) {
   const auto sample = openTrace(test::inSources("resources/sample/missing_position_ids.rscope"));
-  for (const auto& trace : {test::traceOf(""), test::traceOf(kTwoRanks), sample})
+  for (const auto& trace : {test::makeTrace(""), test::makeTrace(kTwoRanks), sample})
     for (const NamedQuery& query : namedQueries())
       EXPECT_NO_THROW(ask(*trace, query.sql)) << query.name;
   EXPECT_ERROR(namedQuery("nothing"), ErrorCode::kUsage, "there is no named query 'nothing'");
@@ -159,7 +159,7 @@ std::shared_ptr<test::CountingSource> hundredHops(std::uint64_t flows) {
   auto source = std::make_shared<test::CountingSource>();
   for (int step = 0; step < 100; ++step)
     for (int rank = 0; rank < 2; ++rank) {
-      Event event = test::eventAt(rank, test::placeOf(step, 0), step * 10, step * 10 + rank);
+      Event event = test::eventAt(rank, test::placeFor(step, 0), step * 10, step * 10 + rank);
       event.kind = rank == 0 ? EventKind::kSend : EventKind::kReceive;
       event.peer = WorldRank::of(1 - rank);
       event.flow = 1 + static_cast<std::uint64_t>(step) % flows;
@@ -188,7 +188,7 @@ TEST(SqlTest, AFlowThatIsUsedAgainIsAnotherHop) {
 }
 
 TEST(SqlTest, RejectsEverythingButASelectOverTheTables) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   for (const char* sql : {"",
                           ";",
                           "-- nothing",
@@ -225,7 +225,7 @@ TEST(SqlTest, RejectsEverythingButASelectOverTheTables) {
 }
 
 TEST(SqlTest, RejectsQueriesThatTakeTooLongOrTooMuchMemory) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   const std::string endless =
       "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";
   const QueryBounds soon{.time = std::chrono::milliseconds(50)};
@@ -251,7 +251,7 @@ TEST(SqlTest, RejectsQueriesThatTakeTooLongOrTooMuchMemory) {
 }
 
 TEST(SqlTest, ReadingStopsWhenTheReceiverWantsNoMore) {
-  const auto trace = test::traceOf(kTwoRanks);
+  const auto trace = test::makeTrace(kTwoRanks);
   int rows = 0;
   runQuery(*trace, "SELECT * FROM events",
            {[](const auto& columns) { EXPECT_EQ(columns.size(), 28u); },

@@ -15,11 +15,11 @@
 namespace ringscope::traces {
 namespace {
 
-using test::eventsOf;
+using test::eventsFor;
 using test::kRanks;
 using test::kStepNs;
 using test::kSteps;
-using test::placeOf;
+using test::placeFor;
 using test::twoHundredChunks;
 
 /// Writes the chunks of a source of 200 into a file.
@@ -28,8 +28,8 @@ void writeFile(const std::string& path) {
   std::uint64_t seq = 0;
   for (int rank = 0; rank < kRanks; ++rank)
     for (int step = 0; step < kSteps; ++step) {
-      const auto events = eventsOf(rank, step);
-      Chunk chunk = chunkOf(std::span<const Event>(events));
+      const auto events = eventsFor(rank, step);
+      Chunk chunk = makeChunk(std::span<const Event>(events));
       chunk.rank = WorldRank::of(rank);
       chunk.seq = ++seq;
       chunk.checksum = computeChecksum(chunk);
@@ -63,9 +63,9 @@ TEST(SqliteSourceTest, AFileIsReadByPlaceRankAndTimeAsASourceInMemoryIs) {
   EXPECT_EQ(file->moments(), memory->moments());
   EXPECT_EQ(file->eventCount(), memory->eventCount());
   EXPECT_EQ(file->endNs(), memory->endNs());
-  const auto at = file->eventsAt(placeOf(42, 1), WorldRank::of(1));
+  const auto at = file->eventsAt(placeFor(42, 1), WorldRank::of(1));
   ASSERT_EQ(at.size(), 2u);
-  EXPECT_EQ(at[1].begin_ns, memory->eventsAt(placeOf(42, 1), WorldRank::of(1))[1].begin_ns);
+  EXPECT_EQ(at[1].begin_ns, memory->eventsAt(placeFor(42, 1), WorldRank::of(1))[1].begin_ns);
   EXPECT_EQ(file->eventsBetween(WorldRank::of(0), 0, kStepNs).size(),
             memory->eventsBetween(WorldRank::of(0), 0, kStepNs).size());
 }

@@ -150,7 +150,7 @@ TEST(StorageTest, ReportsAChunkHiddenByAnotherOfTheSameNumber) {
   recordEveryKind(path);
   bool complains = false;
   const std::string undamaged = everythingRead(path, complains);
-  std::string bytes = test::contentOf(path);
+  std::string bytes = test::readContent(path);
   int doubled = 0;
   for (std::size_t at = 4096; at + 1 < bytes.size(); ++at) {
     if (bytes[at] != 5 && bytes[at] != 9)
@@ -189,7 +189,7 @@ TEST(StorageTest, RandomBitFlipsNeverGiveWrongNumbersOrCrash) {
   const std::string path = dir.file("a.rscope"), bad_path = dir.file("bad.rscope");
   recordEveryKind(path);
   bool complains = false;
-  const std::string undamaged = everythingRead(path, complains), bytes = test::contentOf(path);
+  const std::string undamaged = everythingRead(path, complains), bytes = test::readContent(path);
   ASSERT_FALSE(complains);
   for (test::Campaign campaign(300, 3); campaign.next();) {
     SCOPED_TRACE(campaign.text());

@@ -23,7 +23,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::contentOf;
+using test::readContent;
 using test::record;
 using test::stageEvent;
 
@@ -59,7 +59,7 @@ TEST(StorageTest, ADiscardableTraceHasNoFilesBesideItAndOpensOnceClosed) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   const std::vector<Event> events(100'000, stageEvent(1));
-  Chunk chunk = chunkOf(std::span<const Event>(events));
+  Chunk chunk = makeChunk(std::span<const Event>(events));
   chunk.seq = 1;
   chunk.checksum = computeChecksum(chunk);
   SqliteSink sink(path, ReplaceTrace::kAtOnce, UnclosedTrace::kIsNoTrace);
@@ -96,10 +96,10 @@ TEST(StorageFaultTest, RollsBackACopyOfATraceWhoseWriterDiedInClose) {
   test::TempDir dir;
   const std::string path = dir.file("a.rscope");
   leaveHotJournal(path);
-  const std::string trace = contentOf(path), journal = contentOf(path + "-journal");
+  const std::string trace = readContent(path), journal = readContent(path + "-journal");
   EXPECT_EQ(openTrace(path)->eventCount(), 0u);
-  EXPECT_EQ(contentOf(path), trace);
-  EXPECT_EQ(contentOf(path + "-journal"), journal);
+  EXPECT_EQ(readContent(path), trace);
+  EXPECT_EQ(readContent(path + "-journal"), journal);
 }
 
 TEST(StorageFaultTest, AJournalNeverMakesTheReaderDeleteAnotherFile) {
@@ -119,7 +119,7 @@ TEST(StorageFaultTest, AJournalNeverMakesTheReaderDeleteAnotherFile) {
   big_endian(sum);
   journal << "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" << std::flush;
   EXPECT_ERROR(openTrace(path), ErrorCode::kInput, "journal over several databases");
-  EXPECT_EQ(contentOf(victim), "mine");
+  EXPECT_EQ(readContent(victim), "mine");
 }
 
 TEST(StorageFaultTest, AForeignDatabaseAndItsJournalStayAsTheyAre) {
@@ -127,10 +127,10 @@ TEST(StorageFaultTest, AForeignDatabaseAndItsJournalStayAsTheyAre) {
   const std::string path = dir.file("a.db");
   leaveHotJournal(path);
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(68) << "none";
-  const std::string database = contentOf(path), journal = contentOf(path + "-journal");
+  const std::string database = readContent(path), journal = readContent(path + "-journal");
   EXPECT_ERROR(openTrace(path), ErrorCode::kInput, "not a RingScope trace");
-  EXPECT_EQ(contentOf(path), database);
-  EXPECT_EQ(contentOf(path + "-journal"), journal);
+  EXPECT_EQ(readContent(path), database);
+  EXPECT_EQ(readContent(path + "-journal"), journal);
 }
 
 TEST(StorageFaultTest, FilesBesideATraceMustBePlainFiles) {
@@ -149,7 +149,7 @@ TEST(StorageFaultTest, FilesBesideATraceMustBePlainFiles) {
 std::map<std::string, std::string> contentOfFolder(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    files[entry.path().filename()] = contentOf(entry.path());
+    files[entry.path().filename()] = readContent(entry.path());
   return files;
 }
 

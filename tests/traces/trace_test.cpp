@@ -20,7 +20,7 @@ namespace {
 
 using test::placeAt;
 
-Chunk chunkOf(std::vector<Event> events) {
+Chunk makeChunk(std::vector<Event> events) {
   Chunk chunk;
   chunk.rows = static_cast<std::uint32_t>(events.size());
   chunk.body = encodeRows<Event>(events);
@@ -36,9 +36,10 @@ Event at(int rank, Place place, EventKind kind = EventKind::kAttend) {
 }
 
 TEST(TraceTest, ARunOfMoreRanksThanATraceMayHaveIsRefused) {
-  EXPECT_EQ(test::traceOf("run dp=64 tp=32 cp=2\n")->run()->worldSize(), 4096);
-  EXPECT_ERROR(test::traceOf("run dp=64 tp=64 cp=2\n"), ErrorCode::kInput, "8192 as dp × tp × cp");
-  EXPECT_ERROR(test::traceOf("run dp=4096 tp=4096 cp=4096\n"), ErrorCode::kInput, "as dp × tp");
+  EXPECT_EQ(test::makeTrace("run dp=64 tp=32 cp=2\n")->run()->worldSize(), 4096);
+  EXPECT_ERROR(test::makeTrace("run dp=64 tp=64 cp=2\n"), ErrorCode::kInput,
+               "8192 as dp × tp × cp");
+  EXPECT_ERROR(test::makeTrace("run dp=4096 tp=4096 cp=4096\n"), ErrorCode::kInput, "as dp × tp");
 }
 
 TEST(TraceTest, MomentsAreInTheOrderOfVisitingForAnyArrivalOrder) {
@@ -48,7 +49,7 @@ TEST(TraceTest, MomentsAreInTheOrderOfVisitingForAnyArrivalOrder) {
               third = placeAt(0, 1, Direction::kBackward, 1),
               fourth = placeAt(0, 0, Direction::kBackward, 0),
               fifth = placeAt(1, 0, Direction::kForward, 0);
-  trace.add(chunkOf(
+  trace.add(makeChunk(
       {at(1, fourth), at(0, second), at(2, fifth), at(0, first), at(0, third), at(1, first)}));
   EXPECT_EQ(trace.moments(), (std::vector<Place>{first, second, third, fourth, fifth}));
   EXPECT_EQ(trace.worldSize(), 3);
@@ -56,7 +57,7 @@ TEST(TraceTest, MomentsAreInTheOrderOfVisitingForAnyArrivalOrder) {
 
 TEST(TraceTest, AMalformedChunkLeavesTheTraceAsItWas) {
   Trace trace;
-  Chunk bad = chunkOf({at(0, placeAt(0, 0, Direction::kForward, 0)), at(-5, {})});
+  Chunk bad = makeChunk({at(0, placeAt(0, 0, Direction::kForward, 0)), at(-5, {})});
   EXPECT_THROW(trace.add(bad), Error);
   EXPECT_EQ(trace.eventCount(), 0u);
 }
@@ -64,10 +65,10 @@ TEST(TraceTest, AMalformedChunkLeavesTheTraceAsItWas) {
 TEST(TraceTest, TheEventsOfAPlaceGrowWithTheTrace) {
   Trace trace;
   const Place place = placeAt(0, 0, Direction::kForward, 1);
-  trace.add(chunkOf({at(0, place)}));
+  trace.add(makeChunk({at(0, place)}));
   EXPECT_EQ(trace.eventsAt(place, WorldRank::of(0)).size(), 1u);
   EXPECT_TRUE(trace.eventsAt(place, WorldRank::of(3)).empty());
-  trace.add(chunkOf({at(0, place), at(3, place)}));
+  trace.add(makeChunk({at(0, place), at(3, place)}));
   EXPECT_EQ(trace.eventsAt(place, WorldRank::of(0)).size(), 2u);
   EXPECT_EQ(trace.eventsAt(place, WorldRank::of(3)).size(), 1u);
 }
@@ -81,8 +82,8 @@ TEST(FlowsTest, SendsFindTheirReceivesAndLonelyOnesAreKept) {
     e.payload = Payload::kKv;
     return e;
   };
-  trace.add(chunkOf({message(0, 1, EventKind::kSend, 7), message(1, 0, EventKind::kReceive, 7),
-                     message(1, 0, EventKind::kSend, 8)}));
+  trace.add(makeChunk({message(0, 1, EventKind::kSend, 7), message(1, 0, EventKind::kReceive, 7),
+                       message(1, 0, EventKind::kSend, 8)}));
   std::vector<Flow> flows;
   for (const Flow& flow : matchFlows(trace, Payload::kKv)) flows.push_back(flow);
   ASSERT_EQ(flows.size(), 2u);
@@ -120,7 +121,7 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
       diff(false, 0, Direction::kForward, "q", 9000), diff(true, 0, Direction::kBackward, "dk", 50),
       diff(true, 1, Direction::kBackward, "dk", 40), diff(true, 1, Direction::kForward, "out", 0.8),
       diff(true, 1, Direction::kForward, "lse", std::numeric_limits<double>::quiet_NaN())};
-  trace.add(traces::chunkOf(std::span<const DiffRecord>(diffs)));
+  trace.add(traces::makeChunk(std::span<const DiffRecord>(diffs)));
   const auto summary = summarize(trace);
   EXPECT_EQ(summary.compared, 5);
   EXPECT_EQ(summary.diverging, 4) << "NaN diverges";

@@ -15,7 +15,7 @@ bool has(const std::string& text, const std::string& words) {
 }
 
 Finding unknownIn(const std::string& text) {
-  const auto finding = unknownMistake(*test::traceOf("run cp=2 seq_len=4\n" + text));
+  const auto finding = unknownMistake(*test::makeTrace("run cp=2 seq_len=4\n" + text));
   if (!finding) ADD_FAILURE() << "nothing found in\n" << text;
   return finding.value_or(Finding());
 }
@@ -66,7 +66,7 @@ TEST(UnknownMistakeTest, LooksBeforeAttentionWhenAttentionIsRight) {
 }
 
 TEST(UnknownMistakeTest, NamesTheRowAndTheRank) {
-  auto trace = test::traceOf("run cp=2 seq_len=4\n");
+  auto trace = test::makeTrace("run cp=2 seq_len=4\n");
   DiffRecord diff;
   diff.tensor = "dv";
   diff.place = {0, Layer::of(0), Direction::kBackward, {}};
@@ -84,7 +84,7 @@ TEST(UnknownMistakeTest, NamesTheRowAndTheRank) {
 }
 
 TEST(UnknownMistakeTest, NamesWrongRowsAsRanges) {
-  auto trace = test::traceOf("run cp=2 seq_len=8\n");
+  auto trace = test::makeTrace("run cp=2 seq_len=8\n");
   DiffRecord diff;
   diff.tensor = "out";
   diff.place = {0, Layer::of(0), Direction::kForward, {}};
@@ -100,7 +100,7 @@ TEST(UnknownMistakeTest, NamesWrongRowsAsRanges) {
 }
 
 TEST(UnknownMistakeTest, NamesTheRangeOfRowsThatShareACode) {
-  auto trace = test::traceOf("run cp=2 seq_len=8\n");
+  auto trace = test::makeTrace("run cp=2 seq_len=8\n");
   DiffRecord diff;
   diff.tensor = "out";
   diff.place = {0, Layer::of(0), Direction::kForward, {}};
@@ -115,7 +115,7 @@ TEST(UnknownMistakeTest, NamesTheRangeOfRowsThatShareACode) {
 }
 
 TEST(UnknownMistakeTest, AGradientNamesNoTokensOfARank) {
-  auto trace = test::traceOf("run cp=2 seq_len=4\n");
+  auto trace = test::makeTrace("run cp=2 seq_len=4\n");
   DiffRecord diff;
   diff.isolated = false;
   diff.tensor = "grad.lm_head.weight";
@@ -132,13 +132,13 @@ TEST(UnknownMistakeTest, AGradientNamesNoTokensOfARank) {
 }
 
 TEST(UnknownMistakeTest, GivesNoFindingWithinLimitsOrWithoutVerdicts) {
-  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n")));
-  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2 seq_len=4\n")));
+  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n")));
+  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2 seq_len=4\n")));
 }
 
 TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
   const Diagnosis diagnosis =
-      diagnose(*test::traceOf("run cp=2 seq_len=4\ndiff out layer=0 ratio=5\nend\n"));
+      diagnose(*test::makeTrace("run cp=2 seq_len=4\ndiff out layer=0 ratio=5\nend\n"));
   ASSERT_EQ(diagnosis.findings().size(), 1u);
   EXPECT_EQ(diagnosis.findings().front().rule, kUnknownMistake);
   EXPECT_EQ(headline(diagnosis), "▲ One finding");
@@ -147,7 +147,7 @@ TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
 
 TEST(UnknownMistakeTest, FindsTheRankBySequenceHeadAndTokenTogether) {
   const auto rank_of = [](std::int64_t sequence, std::vector<int> wrong_heads) {
-    auto trace = test::traceOf(
+    auto trace = test::makeTrace(
         "run dp=2 tp=2 cp=2\ngroup dp 0,4\ngroup dp 1,5\ngroup dp 2,6\ngroup dp 3,7\n"
         "group tp 0,2\ngroup tp 1,3\ngroup tp 4,6\ngroup tp 5,7\n"
         "group cp 0,1\ngroup cp 2,3\ngroup cp 4,5\ngroup cp 6,7\n");
@@ -174,9 +174,10 @@ TEST(UnknownMistakeTest, FindsTheRankBySequenceHeadAndTokenTogether) {
 TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers) {
   const std::string same = "tensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=1\n",
                     drift = "tensor weight.w rank=0 hash=4\ntensor weight.w rank=1 hash=5\n";
-  const auto of_three = unknownMistake(*test::traceOf("run cp=3\n" + same + drift +
-                                                      "tensor weight.w rank=2 hash=4\n"
-                                                      "diff logits step=1 isolated=no ratio=9\n"));
+  const auto of_three =
+      unknownMistake(*test::makeTrace("run cp=3\n" + same + drift +
+                                      "tensor weight.w rank=2 hash=4\n"
+                                      "diff logits step=1 isolated=no ratio=9\n"));
   ASSERT_TRUE(of_three);
   EXPECT_EQ(of_three->rank, WorldRank::of(1));
   EXPECT_EQ(of_three->place.train_step, 0) << "before what it makes wrong";
@@ -184,7 +185,7 @@ TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers)
   EXPECT_TRUE(has(of_three->evidence, "The gradients after the sync are the same"));
   const Finding of_two = unknownIn(same + drift);
   EXPECT_TRUE(of_two.rank.isNone()) << "either may be the wrong one";
-  EXPECT_FALSE(unknownMistake(*test::traceOf("run cp=2\n" + same)));
+  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2\n" + same)));
 }
 
 }  // namespace

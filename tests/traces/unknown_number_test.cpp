@@ -12,7 +12,7 @@ namespace ringscope::traces {
 namespace {
 
 std::optional<Finding> foundIn(const std::string& text) {
-  return unknownNumber(*test::traceOf(text));
+  return unknownNumber(*test::makeTrace(text));
 }
 
 /// Returns a run whose mean over all targets of two ranks is 3.
@@ -34,7 +34,7 @@ TEST(UnknownNumberTest, ALossThatIsNoUsualSumIsFoundAtItsStep) {
   EXPECT_EQ(finding->buffer, "loss");
   EXPECT_EQ(finding->place.train_step, 0);
   EXPECT_NE(finding->evidence.find("3.3"), std::string::npos) << finding->evidence;
-  const Diagnosis diagnosis = diagnose(*test::traceOf(logged("3.3", kMean) + "end\n"));
+  const Diagnosis diagnosis = diagnose(*test::makeTrace(logged("3.3", kMean) + "end\n"));
   ASSERT_EQ(diagnosis.findings().size(), 1u);
   EXPECT_FALSE(isClear(diagnosis));
 }

@@ -218,13 +218,13 @@ TEST(VerifyMaskTest, PaddingAfterAFullMaskIsAttendedByNobody) {
   intent.mask = MaskKind::kFull;
   intent.documents = {{0, 3}};
   const AttentionMask mask = AttentionMask::of(intent);
-  EXPECT_EQ(mask.keysOf(TokenIndex::of(1)), (TokenRun{0, 3}));
-  EXPECT_EQ(mask.keysOf(TokenIndex::of(3)), (TokenRun{0, 0}));
+  EXPECT_EQ(mask.keysFor(TokenIndex::of(1)), (TokenRun{0, 3}));
+  EXPECT_EQ(mask.keysFor(TokenIndex::of(3)), (TokenRun{0, 0}));
 }
 
 TEST(VerifyMaskTest, TheKeysOfAQueryAreOneRunOfTokens) {
   const auto keys = [](const AttentionMask& mask, std::int64_t token) {
-    return mask.keysOf(TokenIndex::of(token));
+    return mask.keysFor(TokenIndex::of(token));
   };
   EXPECT_EQ(keys({true}, 5), (TokenRun{0, 6}));
   EXPECT_EQ(keys({true, 3}, 5), (TokenRun{3, 6}));

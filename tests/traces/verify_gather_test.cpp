@@ -9,8 +9,8 @@
 namespace ringscope::traces {
 namespace {
 
+using test::makeTrace;
 using test::RecordedLayer;
-using test::traceOf;
 
 const LayerPass kPass{0, Layer::of(0), 0};
 const std::vector<WorldRank> kTwo = {WorldRank::of(0), WorldRank::of(1)};
@@ -67,7 +67,7 @@ TEST(VerifyGatherTest, ASelectionHoldsTheQueryHeadsOfItsKvHead) {
 }
 
 TEST(VerifyGatherTest, HeadsOfUlyssesAreThoseThatTheSchedulesName) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "group cp 0,1\n"
       "tensor q rank=0 layer=0 shape=1x1x2x1 values=1,2\n"
       "tensor q rank=1 layer=0 shape=1x1x2x1 values=3,4\n"
@@ -120,7 +120,7 @@ TEST(VerifyGatherTest, WithoutAnInputNothingCanBeRecomputed) {
 }
 
 TEST(VerifyGatherTest, WithoutShardsAndSchedulesItIsNotKnownWhichTokensTheyAre) {
-  const LayerTensors layer = findLayer(*traceOf(inputs()), kPass, kTwo);
+  const LayerTensors layer = findLayer(*makeTrace(inputs()), kPass, kTwo);
   ASSERT_EQ(layer.blocking.size(), 3u);
   EXPECT_EQ(layer.blocking[0],
             "it is not recorded which tokens and heads q of ranks 0, 1 is of; a shard or a "
@@ -129,7 +129,7 @@ TEST(VerifyGatherTest, WithoutShardsAndSchedulesItIsNotKnownWhichTokensTheyAre) 
 
 TEST(VerifyGatherTest, ATokenOfTwoOwnersDoesNotFit) {
   const auto trace =
-      traceOf(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=4-5"));
+      makeTrace(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=4-5"));
   ASSERT_EQ(findLayer(*trace, kPass, kTwo).blocking.size(), 1u);
   EXPECT_EQ(findLayer(*trace, kPass, kTwo).blocking[0],
             "the recorded q, k and v of the ranks do not fit together as one layer");
@@ -137,9 +137,9 @@ TEST(VerifyGatherTest, ATokenOfTwoOwnersDoesNotFit) {
 
 TEST(VerifyGatherTest, ResultsOfAnotherShapeAreLeftOut) {
   const auto trace =
-      traceOf(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=5-6\n"
-                     "tensor out rank=0 layer=0 shape=1x1x1x3 values=1,2,3\n"
-                     "tensor out rank=1 layer=0 shape=1x1x1x2 values=1,2"));
+      makeTrace(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=5-6\n"
+                       "tensor out rank=0 layer=0 shape=1x1x1x3 values=1,2,3\n"
+                       "tensor out rank=1 layer=0 shape=1x1x1x2 values=1,2"));
   const LayerTensors layer = findLayer(*trace, kPass, kTwo);
   ASSERT_TRUE(layer.blocking.empty()) << layer.blocking.front();
   EXPECT_EQ(layer.missing.back(), "out of rank 0 does not fit the shapes of q, k and v");
@@ -150,7 +150,7 @@ TEST(VerifyGatherTest, ResultsOfAnotherShapeAreLeftOut) {
 
 TEST(VerifyGatherTest, NoMembersAndImpossibleHeadsAreNoLayer) {
   EXPECT_FALSE(findLayer(Trace(), kPass, {}).blocking.empty());
-  const auto trace = traceOf(inputs());
+  const auto trace = makeTrace(inputs());
   for (const int rank : {0, 1}) {
     ScheduleRecord schedule;
     schedule.rank = WorldRank::of(rank);
@@ -164,7 +164,7 @@ TEST(VerifyGatherTest, NoMembersAndImpossibleHeadsAreNoLayer) {
 }
 
 TEST(VerifyGatherTest, EveryPassOfALayerThatKeptValuesIsListedOnce) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "tensor q rank=0 layer=0 shape=1x1x1x1 values=1\n"
       "tensor out rank=0 layer=0 shape=1x1x1x1 values=1\n"
       "tensor out rank=1 layer=1 shape=1x1x1x1 values=1\n"

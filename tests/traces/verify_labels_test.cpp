@@ -10,19 +10,19 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 /// Returns the check of tokens 0 to 7 with ids 10 to 17; rank 1 has the second half.
 StepCheck twoShards(const std::string& first, const std::string& second,
                     const std::string& run = "run cp=2\n") {
   return checkStep(
-      *traceOf(run +
-               "intent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
-               "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
-               "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,12,13\n"
-               "tensor buffer.input_ids rank=1 shape=1x4 values=14,15,16,17\n"
-               "tensor buffer.labels rank=0 shape=1x4 values=" +
-               first + "\ntensor buffer.labels rank=1 shape=1x4 values=" + second + "\n"),
+      *makeTrace(run +
+                 "intent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+                 "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
+                 "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,12,13\n"
+                 "tensor buffer.input_ids rank=1 shape=1x4 values=14,15,16,17\n"
+                 "tensor buffer.labels rank=0 shape=1x4 values=" +
+                 first + "\ntensor buffer.labels rank=1 shape=1x4 values=" + second + "\n"),
       0);
 }
 
@@ -70,12 +70,12 @@ TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextWereShiftedTwice) {
 
 TEST(VerifyLabelsTest, LabelsOfTheTokenAfterTheNextOfAShardWereShiftedTwiceWithinIt) {
   const std::string text = toText(checkStep(
-      *traceOf("run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
-               "shard input_ids rank=0 tokens=0-2,6-8\nshard input_ids rank=1 tokens=2-6\n"
-               "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,16,17\n"
-               "tensor buffer.input_ids rank=1 shape=1x4 values=12,13,14,15\n"
-               "tensor buffer.labels rank=0 shape=1x4 values=16,17,-100,-100\n"
-               "tensor buffer.labels rank=1 shape=1x4 values=14,15,-100,-100\n"),
+      *makeTrace("run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+                 "shard input_ids rank=0 tokens=0-2,6-8\nshard input_ids rank=1 tokens=2-6\n"
+                 "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,16,17\n"
+                 "tensor buffer.input_ids rank=1 shape=1x4 values=12,13,14,15\n"
+                 "tensor buffer.labels rank=0 shape=1x4 values=16,17,-100,-100\n"
+                 "tensor buffer.labels rank=1 shape=1x4 values=14,15,-100,-100\n"),
       0));
   EXPECT_NE(text.find("= all of them are what `labels_shifted_twice` (both times within the shard) "
                       "gives\n"),
@@ -97,7 +97,7 @@ TEST(VerifyLabelsTest, OtherLabelsAreNotCalledWrong) {
 }
 
 TEST(VerifyLabelsTest, WithoutTokensItSaysWhatRecordsThem) {
-  EXPECT_EQ(checkStep(*traceOf("run cp=2\ngroup cp 0,1\n"), 0).labels.skipped,
+  EXPECT_EQ(checkStep(*makeTrace("run cp=2\ngroup cp 0,1\n"), 0).labels.skipped,
             "too few whose next token is recorded; --capture full records input_ids and labels");
 }
 

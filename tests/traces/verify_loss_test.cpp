@@ -10,7 +10,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 constexpr double kSingle = 0x1p-24;
 
@@ -52,17 +52,17 @@ TEST(VerifyLossTest, ALabelOutsideTheVocabularyIsRefused) {
 }
 
 TEST(VerifyLossTest, TheMeanIsOverTheTargetsOfAllRanks) {
-  const ScalarCheck right = checkLoss(*traceOf(twoRanks(logged(kMean))), 0);
+  const ScalarCheck right = checkLoss(*makeTrace(twoRanks(logged(kMean))), 0);
   EXPECT_TRUE(right.skipped.empty()) << right.skipped;
   ASSERT_TRUE(right.ratio());
   EXPECT_NEAR(*right.exact, kMean, 1e-15);
   EXPECT_LE(*right.ratio(), 1);
   const double mean_of_means = (std::log(2.0) + std::log(4.0)) / 2;
-  EXPECT_GT(*checkLoss(*traceOf(twoRanks(logged(mean_of_means))), 0).ratio(), 1000);
+  EXPECT_GT(*checkLoss(*makeTrace(twoRanks(logged(mean_of_means))), 0).ratio(), 1000);
 }
 
 TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "run cp=1 tp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0\ngroup cp 1\n"
       "group tp 0,1\n"
       "tensor logits rank=0 shape=1x2x1 values=0,1.0986122886681098\n"
@@ -76,20 +76,20 @@ TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
 }
 
 TEST(VerifyLossTest, ReportsMissingValues) {
-  EXPECT_EQ(checkLoss(*traceOf(twoRanks("")), 0).skipped,
+  EXPECT_EQ(checkLoss(*makeTrace(twoRanks("")), 0).skipped,
             "the loss that the run logged is not recorded");
-  EXPECT_TRUE(checkLoss(*traceOf(twoRanks("")), 0).exact) << "and yet it was computed";
-  EXPECT_EQ(checkLoss(*traceOf("intent loss=mean_over_targets\ngroup cp 0\n"
-                               "tensor buffer.labels rank=0 shape=1x1 values=0\n"
-                               "tensor logits rank=0 shape=1x1x2\n"),
+  EXPECT_TRUE(checkLoss(*makeTrace(twoRanks("")), 0).exact) << "and yet it was computed";
+  EXPECT_EQ(checkLoss(*makeTrace("intent loss=mean_over_targets\ngroup cp 0\n"
+                                 "tensor buffer.labels rank=0 shape=1x1 values=0\n"
+                                 "tensor logits rank=0 shape=1x1x2\n"),
                       0)
                 .skipped,
             "the values of logits of rank 0 were not kept; --capture full keeps them");
-  EXPECT_EQ(checkLoss(*traceOf("group cp 0\n"), 0).skipped,
+  EXPECT_EQ(checkLoss(*makeTrace("group cp 0\n"), 0).skipped,
             "how the losses of several ranks were meant to become one is not recorded");
-  EXPECT_EQ(checkLoss(*traceOf("intent loss=mean_over_targets\ngroup cp 0\n"
-                               "tensor buffer.labels rank=0 shape=1x1 values=-100\n"
-                               "tensor logits rank=0 shape=1x1x2 values=1,2\n"),
+  EXPECT_EQ(checkLoss(*makeTrace("intent loss=mean_over_targets\ngroup cp 0\n"
+                                 "tensor buffer.labels rank=0 shape=1x1 values=-100\n"
+                                 "tensor logits rank=0 shape=1x1x2 values=1,2\n"),
                       0)
                 .skipped,
             "no token has a target");
@@ -97,7 +97,7 @@ TEST(VerifyLossTest, ReportsMissingValues) {
 
 TEST(VerifyNormTest, SlicesCountEachAndWhatRanksHoldAlikeCountsOnce) {
   // 3² + 4² of the slices, 12² of what both ranks have.
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
       "tensor grad.up_proj rank=0 shape=1x1 values=3\n"
       "tensor grad.up_proj rank=1 shape=1x1 values=4\n"
@@ -114,8 +114,8 @@ TEST(VerifyNormTest, PartsOfACutMatrixCountEachThoughTheyAreEqual) {
   const auto norm_of = [](const std::string& name) {
     const std::string grad = "tensor grad.model.layers.0.self_attn." + name;
     return *checkGradientNorm(
-                *traceOf("group tp 0,1\ngroup cp 0\ngroup cp 1\n" + grad +
-                         " rank=0 shape=1x1 values=3\n" + grad + " rank=1 shape=1x1 values=3\n"),
+                *makeTrace("group tp 0,1\ngroup cp 0\ngroup cp 1\n" + grad +
+                           " rank=0 shape=1x1 values=3\n" + grad + " rank=1 shape=1x1 values=3\n"),
                 0)
                 .exact;
   };
@@ -124,7 +124,7 @@ TEST(VerifyNormTest, PartsOfACutMatrixCountEachThoughTheyAreEqual) {
 }
 
 TEST(VerifyNormTest, AHeadOfKeysThatTpRanksShareCountsOnceThoughTheyMadeItDiffer) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "run cp=1 tp=2 kv_heads=1\ngroup tp 0,1\ngroup cp 0\ngroup cp 1\n"
       "tensor grad.model.layers.0.self_attn.k_proj.weight rank=0 shape=1x1 values=3\n"
       "tensor grad.model.layers.0.self_attn.k_proj.weight rank=1 shape=1x1 values=4\n");
@@ -132,7 +132,7 @@ TEST(VerifyNormTest, AHeadOfKeysThatTpRanksShareCountsOnceThoughTheyMadeItDiffer
 }
 
 TEST(VerifyNormTest, TheBiasOfQIsCutAndThatOfTheOutputIsNot) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
       "tensor grad.model.layers.0.self_attn.q_proj.bias rank=0 shape=1 values=3\n"
       "tensor grad.model.layers.0.self_attn.q_proj.bias rank=1 shape=1 values=4\n"
@@ -143,7 +143,7 @@ TEST(VerifyNormTest, TheBiasOfQIsCutAndThatOfTheOutputIsNot) {
 }
 
 TEST(VerifyNormTest, EachTpRankHasTheSinksOfItsHeads) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "group tp 0,1\ngroup cp 0\ngroup cp 1\n"
       "tensor grad.model.layers.0.self_attn.sinks rank=0 shape=1 values=3\n"
       "tensor grad.model.layers.0.self_attn.sinks rank=1 shape=1 values=4\n"
@@ -152,7 +152,7 @@ TEST(VerifyNormTest, EachTpRankHasTheSinksOfItsHeads) {
 }
 
 TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
-  const auto trace = traceOf(
+  const auto trace = makeTrace(
       "group tp 0,1\n"
       "tensor grad.norm rank=0 shape=1 values=12\ntensor grad.norm rank=1 shape=1 values=12\n"
       "note step.0 {\"grad_norm\": 16.97056274847714}\n");
@@ -160,11 +160,12 @@ TEST(VerifyNormTest, ANormThatCountsReplicasIsBeyondItsLimit) {
 }
 
 TEST(VerifyNormTest, WithoutGradientsItSaysWhatRecordsThem) {
-  EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\n"), 0).skipped,
+  EXPECT_EQ(checkGradientNorm(*makeTrace("group cp 0\n"), 0).skipped,
             "no gradient of this training step is recorded of rank 0; --capture full records them");
   EXPECT_EQ(checkGradientNorm(Trace(), 0).skipped, "no gradient is recorded");
-  EXPECT_EQ(checkGradientNorm(*traceOf("group cp 0\ntensor grad.w rank=0 shape=2x2\n"), 0).skipped,
-            "the values of grad.w of rank 0 were not kept; --capture full keeps them");
+  EXPECT_EQ(
+      checkGradientNorm(*makeTrace("group cp 0\ntensor grad.w rank=0 shape=2x2\n"), 0).skipped,
+      "the values of grad.w of rank 0 were not kept; --capture full keeps them");
 }
 
 }  // namespace

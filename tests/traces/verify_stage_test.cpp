@@ -41,7 +41,7 @@ class TwoTokens {
       text += line("lse", "lse", rank, "shape=1x1x1");
       for (int step = 0; step < 2; ++step) text += stage(rank, step);
     }
-    auto trace = test::traceOf(text + more);
+    auto trace = test::makeTrace(text + more);
     for (int rank = 0; rank < 2; ++rank)
       for (const Direction direction : {Direction::kForward, Direction::kBackward})
         trace->add(schedule(rank, direction));

@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-using test::traceOf;
+using test::makeTrace;
 
 /// Returns two ranks: one target that costs log 2, and two that cost log 4 each.
 std::string twoRanks(const std::string& loss) {
@@ -39,19 +39,19 @@ void expectExplained(const StepCheck& check, const std::string& mistake) {
 }
 
 TEST(VerifyStepTest, ALossThatIsRightIsNotExplained) {
-  const StepCheck check = checkStep(*traceOf(twoRanks(kMean)), 0);
+  const StepCheck check = checkStep(*makeTrace(twoRanks(kMean)), 0);
   EXPECT_TRUE(check.right());
   EXPECT_TRUE(check.loss.hypotheses.empty());
   EXPECT_EQ(toText(check).find("excluded"), std::string::npos);
 }
 
 TEST(VerifyStepTest, AWrongLossIsWhatItsMistakeGives) {
-  expectExplained(checkStep(*traceOf(twoRanks(kMeanOfMeans)), 0), "mean_of_local_means");
+  expectExplained(checkStep(*makeTrace(twoRanks(kMeanOfMeans)), 0), "mean_of_local_means");
 }
 
 TEST(VerifyStepTest, DistinguishesALossTimesCpFromOneDividedByCp) {
   for (const auto& [factor, how] : {std::pair(2.0, "times cp"), std::pair(0.5, "divided by cp")}) {
-    const StepCheck check = checkStep(*traceOf(twoRanks(factor * kMean)), 0);
+    const StepCheck check = checkStep(*makeTrace(twoRanks(factor * kMean)), 0);
     expectExplained(check, "loss_scaled_by_cp");
     EXPECT_EQ(check.loss.hypotheses.front().how, how);
   }
@@ -59,7 +59,7 @@ TEST(VerifyStepTest, DistinguishesALossTimesCpFromOneDividedByCp) {
 
 TEST(VerifyStepTest, NamesTheRankWhoseLossWasLogged) {
   for (const auto& [loss, how] : {std::pair(kTwo, "of rank 0"), std::pair(kFour, "of rank 1")}) {
-    const StepCheck check = checkStep(*traceOf(twoRanks(loss)), 0);
+    const StepCheck check = checkStep(*makeTrace(twoRanks(loss)), 0);
     expectExplained(check, "metric_not_reduced");
     EXPECT_EQ(check.loss.hypotheses.front().how, how);
   }
@@ -68,7 +68,7 @@ TEST(VerifyStepTest, NamesTheRankWhoseLossWasLogged) {
 TEST(VerifyStepTest, ALossThatIsNotFiniteIsThatOfARankWithoutTargets) {
   std::string text = twoRanks("null");
   text.replace(text.find("values=1,-100"), 13, "values=-100,-100");
-  const StepCheck check = checkStep(*traceOf(text), 0);
+  const StepCheck check = checkStep(*makeTrace(text), 0);
   EXPECT_TRUE(check.loss.isWrong());
   EXPECT_EQ(toJson(check).at("loss").at("logged"), nullptr);
   for (const NumberHypothesis& tried : check.loss.hypotheses)
@@ -76,7 +76,7 @@ TEST(VerifyStepTest, ALossThatIsNotFiniteIsThatOfARankWithoutTargets) {
   EXPECT_NE(toText(check).find("= it is what `rank_without_targets` (of rank 0) gives: NaN"),
             std::string::npos)
       << toText(check);
-  const StepCheck all_have = checkStep(*traceOf(twoRanks("null")), 0);
+  const StepCheck all_have = checkStep(*makeTrace(twoRanks("null")), 0);
   EXPECT_TRUE(all_have.loss.isWrong());
   EXPECT_NE(toText(all_have).find("= no mistake that was tried gives it"), std::string::npos);
 }
@@ -84,13 +84,13 @@ TEST(VerifyStepTest, ALossThatIsNotFiniteIsThatOfARankWithoutTargets) {
 TEST(VerifyStepTest, ALossOfLogitsThatAreNotFiniteIsNotCompared) {
   std::string text = twoRanks("null");
   text.replace(text.find("values=0,0,7,7"), 14, "values=nan,0,7,7");
-  EXPECT_EQ(checkStep(*traceOf(text), 0).loss.skipped,
+  EXPECT_EQ(checkStep(*makeTrace(text), 0).loss.skipped,
             "the loss that the run logged is not finite, and neither is what it is made of");
 }
 
 /// Returns the mistakes that reproduce the gradients of the second step of two ranks.
 std::vector<std::string> gradientIs(const test::Head& head, const std::string& more = "") {
-  const StepCheck check = checkStep(*traceOf(head.text() + more), 1);
+  const StepCheck check = checkStep(*makeTrace(head.text() + more), 1);
   EXPECT_EQ(check.gradient.skipped, "");
   std::vector<std::string> names;
   for (const NumberHypothesis& tried : check.gradient.hypotheses)
@@ -100,7 +100,7 @@ std::vector<std::string> gradientIs(const test::Head& head, const std::string& m
 using Names = std::vector<std::string>;
 
 TEST(VerifyStepTest, AGradientThatIsRightIsNotExplained) {
-  const StepCheck check = checkStep(*traceOf(test::Head().text()), 1);
+  const StepCheck check = checkStep(*makeTrace(test::Head().text()), 1);
   EXPECT_TRUE(check.right()) << toText(check);
   EXPECT_LE(check.gradient.ratio().value(), 1);
   EXPECT_TRUE(check.gradient.hypotheses.empty());
@@ -110,14 +110,14 @@ TEST(VerifyStepTest, AGradientOfEachRankByItselfIsASumOverDp) {
   test::Head head;
   head.synced = false;
   EXPECT_EQ(gradientIs(head), Names{"missing_cp_grad_reduce"});
-  EXPECT_TRUE(checkStep(*traceOf(head.text()), 1).gradient.rank.exists()) << "ranks differ";
+  EXPECT_TRUE(checkStep(*makeTrace(head.text()), 1).gradient.rank.exists()) << "ranks differ";
 }
 
 TEST(VerifyStepTest, AGradientTimesCpIsThatOfItsLossWhereThatWasLoggedSo) {
   test::Head head;
   head.factors = {2, 2};
   // The mean over the targets of the drawn numbers.
-  const double mean = checkStep(*traceOf(head.text()), 1).loss.exact.value();
+  const double mean = checkStep(*makeTrace(head.text()), 1).loss.exact.value();
   const auto logged = [](double loss) {
     return "note step.1 {\"loss\": " + nlohmann::json(loss).dump() + "}\n";
   };
@@ -125,7 +125,7 @@ TEST(VerifyStepTest, AGradientTimesCpIsThatOfItsLossWhereThatWasLoggedSo) {
   EXPECT_EQ(gradientIs(head, logged(mean)), Names{"grad_scaled_by_cptimes cp"});
   EXPECT_EQ(gradientIs(head), (Names{"loss_scaled_by_cptimes cp", "grad_scaled_by_cptimes cp"}))
       << "of a loss that was not logged it can be either";
-  const std::string text = toText(checkStep(*traceOf(head.text() + logged(mean)), 1));
+  const std::string text = toText(checkStep(*makeTrace(head.text() + logged(mean)), 1));
   EXPECT_NE(text.find("`loss_scaled_by_cp` (by the loss that it would log) "), std::string::npos)
       << text;
   head.factors = {0.5, 0.5};
@@ -148,7 +148,7 @@ TEST(VerifyStepTest, PartsThatWereMadeSmallerSayByWhichFactors) {
   EXPECT_EQ(gradientIs(head), Names()) << "clipping makes nothing larger";
   head.factors = {0.3, 0.3};
   EXPECT_EQ(gradientIs(head), Names());
-  const std::string text = toText(checkStep(*traceOf(head.text()), 1));
+  const std::string text = toText(checkStep(*makeTrace(head.text()), 1));
   EXPECT_NE(text.find("– not tried: `clip_before_reduce` needs the gradients before the sync"),
             std::string::npos)
       << text;
@@ -159,7 +159,7 @@ TEST(VerifyStepTest, PartsThatWereMadeSmallerSayByWhichFactors) {
 TEST(VerifyStepTest, TheJsonOfAGradientHasWhatEachMistakeIsOffBy) {
   test::Head head;
   head.factors = {2, 2};
-  const auto json = toJson(checkStep(*traceOf(head.text()), 1)).at("gradient");
+  const auto json = toJson(checkStep(*makeTrace(head.text()), 1)).at("gradient");
   EXPECT_EQ(json.at("parameter"), "lm_head.weight");
   EXPECT_NEAR(json.at("off"), 0.5, 1e-4);
   EXPECT_EQ(json.at("rank"), nullptr) << "all have the same";
@@ -171,7 +171,7 @@ TEST(VerifyStepTest, AGradientOfRanksWithOtherWeightsIsNotCompared) {
   std::string text = test::Head().text();
   const auto weights = text.rfind("values=");
   text.replace(weights, 8, "values=9");
-  EXPECT_EQ(checkStep(*traceOf(text), 1).gradient.skipped,
+  EXPECT_EQ(checkStep(*makeTrace(text), 1).gradient.skipped,
             "needs weights that all ranks have alike");
 }
 
@@ -179,7 +179,7 @@ TEST(VerifyStepTest, NamesTheReplicasThatANormCounts) {
   // 3² + 4² of the slices, 12² of what both tp ranks have: 13, or √(25 + 2·144) with replicas
   // counted twice.
   const auto logged = [](double norm) {
-    return traceOf(
+    return makeTrace(
         "run cp=2 tp=2\ngroup tp 0,1\ngroup tp 2,3\ngroup cp 0,2\ngroup cp 1,3\n"
         "tensor grad.up_proj rank=0 shape=1x1 values=3\n"
         "tensor grad.up_proj rank=1 shape=1x1 values=4\n"
@@ -200,7 +200,7 @@ TEST(VerifyStepTest, NamesTheReplicasThatANormCounts) {
 }
 
 TEST(VerifyStepTest, ReportsAnUnexplainedLoss) {
-  const StepCheck check = checkStep(*traceOf(twoRanks(1.23)), 0);
+  const StepCheck check = checkStep(*makeTrace(twoRanks(1.23)), 0);
   for (const NumberHypothesis& tried : check.loss.hypotheses)
     EXPECT_FALSE(tried.reproduces()) << toText(check);
   EXPECT_NE(toText(check).find("= no mistake that was tried gives it\n    ≠ excluded: "),
@@ -209,7 +209,7 @@ TEST(VerifyStepTest, ReportsAnUnexplainedLoss) {
 }
 
 TEST(VerifyStepTest, TextAndJsonSayByHowMuchEachMisses) {
-  const StepCheck check = checkStep(*traceOf(twoRanks(kMeanOfMeans)), 0);
+  const StepCheck check = checkStep(*makeTrace(twoRanks(kMeanOfMeans)), 0);
   const std::string text = toText(check);
   EXPECT_NE(text.find("✗ loss: logged 1.0397208, recomputed 1.1552453, "), std::string::npos)
       << text;
@@ -226,7 +226,7 @@ TEST(VerifyStepTest, TextAndJsonSayByHowMuchEachMisses) {
 TEST(VerifyStepTest, WithoutTheMeshItSaysWhyNoMistakeWasTried) {
   std::string text = twoRanks(kMeanOfMeans);
   text.erase(0, text.find('\n'));
-  const StepCheck check = checkStep(*traceOf(text), 0);
+  const StepCheck check = checkStep(*makeTrace(text), 0);
   EXPECT_TRUE(check.loss.isWrong());
   EXPECT_TRUE(check.loss.hypotheses.empty());
   EXPECT_NE(toText(check).find("– not tried: the sizes of the mesh are not recorded"),
@@ -236,11 +236,11 @@ TEST(VerifyStepTest, WithoutTheMeshItSaysWhyNoMistakeWasTried) {
 TEST(VerifyStepTest, RanksThatAreNotKnownLeaveNothingToCompare) {
   std::string text = twoRanks(kMeanOfMeans);
   text.replace(text.find("cp=2"), 4, "cp=3");
-  EXPECT_EQ(checkStep(*traceOf(text), 0).loss.skipped, "not all ranks of the run are known");
+  EXPECT_EQ(checkStep(*makeTrace(text), 0).loss.skipped, "not all ranks of the run are known");
 }
 
 TEST(VerifyStepTest, TheFindingHasItsNumbersAsProof) {
-  const auto findings = diagnose(*traceOf(twoRanks(kMeanOfMeans))).findings();
+  const auto findings = diagnose(*makeTrace(twoRanks(kMeanOfMeans))).findings();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find(
                 "Computed again in fp64, the logged loss is what this mistake gives"),

@@ -60,10 +60,10 @@ TEST(BandTest, AnEventTakesTheTileMaskOfItsPieceAndOfNoOther) {
   event.piece = traces::PieceIndex::of(0);
   event.mask = traces::PieceMask::kTileMask;
   event.q_end = event.k_end = 4;
-  EXPECT_EQ(bandOf(event, &planned).pairs(), 7);
-  EXPECT_EQ(bandOf(event, nullptr).pairs(), 16) << "its rows are all that is known";
+  EXPECT_EQ(bandFor(event, &planned).pairs(), 7);
+  EXPECT_EQ(bandFor(event, nullptr).pairs(), 16) << "its rows are all that is known";
   event.q_end = 3;
-  EXPECT_EQ(bandOf(event, &planned).pairs(), 12) << "that piece has other rows";
+  EXPECT_EQ(bandFor(event, &planned).pairs(), 12) << "that piece has other rows";
 }
 
 TEST(MeantTest, TheMasksPairsBetweenAnyTwoChunksAreThoseThatItAllows) {
@@ -79,8 +79,8 @@ TEST(MeantTest, TheMasksPairsBetweenAnyTwoChunksAreThoseThatItAllows) {
         for (const auto& queries : plan.owned(q))
           for (const auto& keys : plan.owned(k)) {
             int allowed = 0;
-            for (const auto query : test::RingPlan::tokensOf({queries}))
-              for (const auto key : test::RingPlan::tokensOf({keys}))
+            for (const auto query : test::RingPlan::tokensIn({queries}))
+              for (const auto key : test::RingPlan::tokensIn({keys}))
                 allowed += plan.allowed(query, key);
             EXPECT_EQ(meant.pairs(queries, keys), allowed) << name << ": " << q << " × " << k;
           }

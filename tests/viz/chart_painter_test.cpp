@@ -28,7 +28,7 @@ ChartScene sceneOf(std::shared_ptr<const Tracks> tracks, std::vector<WorldRank> 
 }
 
 std::shared_ptr<const Tracks> twoRanks() {
-  return makeTracks(*test::traceOf(
+  return makeTracks(*test::makeTrace(
       "attend rank=0 layer=0 stage=0 source=0 time=0-400000\n"
       "send rank=0 peer=1 payload=kv layer=0 stage=0 source=0 bytes=65536 time=0-300000\n"
       "wait rank=0 payload=kv layer=0 stage=0 time=400000-500000\n"

@@ -81,7 +81,7 @@ class CompareViewTest : public WindowTest {
     return picture.words();
   }
   double cardsHead() { return CompareCards(view->QWidget::width(), scene().a, scene().b).head; }
-  std::size_t rowOf(const std::string& name) {
+  std::size_t rowFor(const std::string& name) {
     const auto places = scene().places;
     return static_cast<std::size_t>(std::ranges::find(places, name, &PlaceRow::name) -
                                     places.begin());
@@ -96,7 +96,7 @@ class CompareViewTest : public WindowTest {
     QTest::qWait(10);
   }
   void clickRow(const std::string& name, double from_left = 200) {
-    const QRectF box = compareRow(page(), scene(), rowOf(name));
+    const QRectF box = compareRow(page(), scene(), rowFor(name));
     ASSERT_LT(box.bottom(), view->QWidget::height()) << "it is in sight";
     click({box.left() + from_left, box.center().y()});
   }

@@ -103,8 +103,8 @@ TEST(CompareSceneTest, PositionIdsStandUnderEachOtherInGlobalOrder) {
            "\ntensor position_ids rank=" + rank + " shape=1x2 values=" + values + "\n";
   };
   const std::string mesh = "run cp=2 seq_len=4\ngroup cp 0,1\n";
-  const auto right = test::traceOf(mesh + part("0", "0-1,3-4", "0,3") + part("1", "1-3", "1,2"));
-  const auto wrong = test::traceOf(mesh + part("0", "0-2", "0,1") + part("1", "2-4", "0,1"));
+  const auto right = test::makeTrace(mesh + part("0", "0-1,3-4", "0,3") + part("1", "1-3", "1,2"));
+  const auto wrong = test::makeTrace(mesh + part("0", "0-2", "0,1") + part("1", "2-4", "0,1"));
   const auto scene = sceneOf(compared(*right, *wrong));
   const auto run = [](std::int64_t token, int rank, std::int64_t begin, std::int64_t end,
                       bool differs) {
@@ -128,7 +128,7 @@ std::shared_ptr<traces::Trace> withOut(const std::string& values) {
       text += std::string("tensor ") + tensor + " rank=0 layer=" + layer +
               " shape=1x1x2x1 values=" +
               (std::string(layer) == "1" && std::string(tensor) == "out" ? values : "1,2") + "\n";
-  return test::traceOf(text);
+  return test::makeTrace(text);
 }
 
 TEST(CompareSceneTest, WithoutAFloorADifferenceIsNeitherRightNorWrong) {

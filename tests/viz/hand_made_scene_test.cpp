@@ -39,7 +39,7 @@ std::shared_ptr<traces::Trace> attending(const std::vector<PieceRecord>& pieces,
             std::to_string(p.q_end) + " k=" + std::to_string(p.k_begin) + "-" +
             std::to_string(p.k_end) + "\n";
   }
-  auto trace = test::traceOf(text);
+  auto trace = test::makeTrace(text);
   traces::ScheduleRecord schedule;
   schedule.ring = schedule.ulysses = {WorldRank::of(0)};
   schedule.rows = {{0, tokens, 1}};
@@ -53,12 +53,12 @@ std::shared_ptr<traces::Trace> attending(const std::vector<PieceRecord>& pieces,
   return trace;
 }
 
-std::string sentenceOf(const traces::Trace& trace) {
+std::string toSentence(const traces::Trace& trace) {
   return makeRingScene(trace, firstStep()).sentence;
 }
 
 TEST(DiffSceneTest, TensorsWithoutAColumnAreListedWithTheRest) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "diff out layer=0 ratio=0.5\ndiff dsinks layer=0 ratio=3\ndiff loss isolated=no ratio=0.1\n"
       "diff q layer=0 isolated=no ratio=0.2\n");
   const DiffScene scene = makeDiffScene(*trace, firstStep(), ErrorUnit::kLimit, false);
@@ -70,7 +70,7 @@ TEST(DiffSceneTest, TensorsWithoutAColumnAreListedWithTheRest) {
 
 /// The packet was posted with the ring step, and moved later.
 TEST(RingSceneTest, APacketTravelsFromWhenItMovesAndNotFromWhenItWasPosted) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "group cp 0,1\nattend rank=0 source=0 layer=0 stage=0 time=0-100\n"
       "attend rank=1 source=1 layer=0 stage=0 time=0-100\n"
       "send rank=0 peer=1 source=0 payload=kv layer=0 stage=0 time=0-100 start=40\n");
@@ -118,11 +118,11 @@ TEST(InspectorSceneTest, RowsThatLieInSeveralPiecesCountOnceWithTheSumOfTheirKey
 
 TEST(RingSentenceTest, ABlockIsAttendedInPartWhereSomeQueriesDoNotSeeAllOfIt) {
   const PieceRecord early{0, 2, 0, 2}, late{2, 4, 0, 4};
-  EXPECT_EQ(sentenceOf(*attending({early, late}, 4)),
+  EXPECT_EQ(toSentence(*attending({early, late}, 4)),
             "rank 0 attends its 4 queries to its own block 0, causally")
       << "each piece is attended whole";
   const PieceRecord wide{0, 4, 0, 4, PieceMask::kTileMask, -9, 9};
-  EXPECT_EQ(sentenceOf(*attending({wide}, 4)), "rank 0 attends its 4 queries to its own block 0")
+  EXPECT_EQ(toSentence(*attending({wide}, 4)), "rank 0 attends its 4 queries to its own block 0")
       << "its mask leaves nothing out";
 }
 
@@ -142,13 +142,13 @@ TEST(MergeHistoryTest, ABlockWhoseLseIsNoNumberWasAttendedNevertheless) {
 
 TEST(MemorySceneTest, QuotesTheRecordingAboutMemoryWithoutACategory) {
   const std::string held = "group cp 0\nmemory kv rank=0 bytes=100 time=5\n";
-  EXPECT_EQ(makeMemoryScene(*test::traceOf(held), firstStep()).unseen, "");
-  const auto trace = test::traceOf(held + "note memory.unseen.0 \"all else\"\n");
+  EXPECT_EQ(makeMemoryScene(*test::makeTrace(held), firstStep()).unseen, "");
+  const auto trace = test::makeTrace(held + "note memory.unseen.0 \"all else\"\n");
   EXPECT_EQ(makeMemoryScene(*trace, firstStep()).unseen, "all else");
 }
 
 TEST(MemoryLawTest, MemoryTakenAndFreedAtOneInstantIsNotAddedUp) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "attend rank=0 layer=0 stage=0 time=0-20\nmemory kv rank=0 bytes=100 time=5\n"
       "memory activations rank=0 bytes=100 time=10\nmemory kv rank=0 bytes=0 time=10\n");
   EXPECT_EQ(memoryPeak(*trace, WorldRank::of(0)).bytes, 100);
@@ -157,7 +157,7 @@ TEST(MemoryLawTest, MemoryTakenAndFreedAtOneInstantIsNotAddedUp) {
 
 /// A run of 100 ns that was held from 20 to 80.
 TEST(MemorySeriesTest, TimeInWhichTheRankWasHeldIsLeftOut) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "attend rank=0 layer=0 stage=0 time=0-20\npause rank=0 layer=0 stage=0 time=20-80\n"
       "attend rank=0 layer=0 stage=1 time=80-100\nmemory kv rank=0 bytes=100 time=0\n"
       "memory kv rank=0 bytes=300 time=90\n");
@@ -179,7 +179,7 @@ TEST(MemorySeriesTest, TimeInWhichTheRankWasHeldIsLeftOut) {
 }
 
 TEST(MeantTest, PaddingAfterAFullMaskIsNoKeyOfAnybody) {
-  const auto trace = test::traceOf("intent mask=full documents=0-3\n");
+  const auto trace = test::makeTrace("intent mask=full documents=0-3\n");
   const Meant meant(*trace, 0, {WorldRank::of(0)});
   EXPECT_EQ(meant.pairs({0, 4, 1}, {0, 4, 1}), 9.0);
   EXPECT_EQ(meant.manner(), ", within its documents");
@@ -192,7 +192,7 @@ std::string saidOf(const traces::Trace& trace) {
 }
 
 TEST(RunWordsTest, AFileOfOneRankNamesTheNumberOfAllRanks) {
-  const auto trace = test::traceOf("run cp=4 launch=env cores=2\nattend rank=3 time=0-1\n");
+  const auto trace = test::makeTrace("run cp=4 launch=env cores=2\nattend rank=3 time=0-1\n");
   EXPECT_EQ(saidOf(*trace),
             "recorded · 1 of 4 ranks · 1 event · not compared with unsharded attention");
 }
@@ -200,30 +200,32 @@ TEST(RunWordsTest, AFileOfOneRankNamesTheNumberOfAllRanks) {
 TEST(RunWordsTest, VirtualRanksShareTheCoresOfOneMachine) {
   const std::string ranks = "attend rank=0 time=0-1\nattend rank=1 time=0-1\n";
   const std::string shared = "2 ranks on 1 core (virtual: overlap is the scheduler’s)";
-  EXPECT_NE(saidOf(*test::traceOf("run cp=2 cores=1\n" + ranks)).find(shared), std::string::npos);
+  EXPECT_NE(saidOf(*test::makeTrace("run cp=2 cores=1\n" + ranks)).find(shared), std::string::npos);
   for (const char* run :
        {"run cp=2 cores=2\n", "run cp=2 cores=1 device=cuda\n", "run cp=2 cores=1 launch=env\n"})
-    EXPECT_NE(saidOf(*test::traceOf(run + ranks)).find("recorded · 2 ranks · 2 events"),
+    EXPECT_NE(saidOf(*test::makeTrace(run + ranks)).find("recorded · 2 ranks · 2 events"),
               std::string::npos)
         << run << " may be on several machines, or not on cores";
   const std::string env = "run cp=2 cores=1 launch=env\n" + ranks;
   const auto clock = [](const char* boot) {
     return std::string("note clock {\"boot_id\": \"") + boot + "\"}\n";
   };
-  EXPECT_NE(saidOf(*test::traceOf(env + clock("a") + clock("a"))).find(shared), std::string::npos);
-  EXPECT_EQ(saidOf(*test::traceOf(env + clock("a") + clock("b"))).find(shared), std::string::npos);
+  EXPECT_NE(saidOf(*test::makeTrace(env + clock("a") + clock("a"))).find(shared),
+            std::string::npos);
+  EXPECT_EQ(saidOf(*test::makeTrace(env + clock("a") + clock("b"))).find(shared),
+            std::string::npos);
 }
 
 TEST(RunWordsTest, TheHeadlineNamesTheBalanceThatWasChosen) {
-  EXPECT_EQ(runHeadline(*test::traceOf("run cp=4 mask=causal seq_len=8\n"), false),
+  EXPECT_EQ(runHeadline(*test::makeTrace("run cp=4 mask=causal seq_len=8\n"), false),
             "sample, 1 layer · 8 tokens · 4 ranks · ring, head_tail, causal");
-  EXPECT_EQ(runHeadline(*test::traceOf(""), true), "a run is starting");
+  EXPECT_EQ(runHeadline(*test::makeTrace(""), true), "a run is starting");
 }
 
 // -------- mistakes that the doctor cannot judge
 
 std::string evidenceOf(const std::string& text, const std::string& title) {
-  const auto scene = makeDoctorScene(traces::diagnose(*test::traceOf(text)), false);
+  const auto scene = makeDoctorScene(traces::diagnose(*test::makeTrace(text)), false);
   for (const FindingCard& card : scene.cards)
     if (card.title.find(title) != std::string::npos) return card.evidence;
   return "there is no card of " + title;
@@ -244,7 +246,7 @@ TEST(DoctorSceneTest, DataThatCannotTellIsNotCalledUnrecorded) {
 
 TEST(DoctorSceneTest, FindingsHaveAnExplanationAndClearRulesHaveNone) {
   const auto scene = makeDoctorScene(
-      traces::diagnose(*test::traceOf("run cp=2 mask=full balance=head_tail\n")), false);
+      traces::diagnose(*test::makeTrace("run cp=2 mask=full balance=head_tail\n")), false);
   ASSERT_EQ(scene.found, 1);
   for (const FindingCard& card : scene.cards) {
     ASSERT_EQ(card.explanation.has_value(), card.verdict == traces::Verdict::kFound) << card.title;
@@ -257,7 +259,7 @@ TEST(DoctorSceneTest, FindingsHaveAnExplanationAndClearRulesHaveNone) {
 TEST(DoctorSceneTest, AnExplanationBeginsWithTheFrameworkOfTheRecording) {
   const auto first = [](const std::string& note) {
     const auto scene = makeDoctorScene(
-        traces::diagnose(*test::traceOf("run cp=2 mask=full balance=head_tail\n" + note)), false);
+        traces::diagnose(*test::makeTrace("run cp=2 mask=full balance=head_tail\n" + note)), false);
     return scene.cards.at(0).explanation.value().remedies.at(0).framework;
   };
   EXPECT_EQ(first(""), "RingScope");

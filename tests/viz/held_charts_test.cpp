@@ -48,7 +48,7 @@ TEST(TimelinePainterTest, APassIsDrawnWithoutThePauseInIt) {
     text += "attend rank=" + rank + " source=" + rank + " layer=0 stage=0 time=0-20\n" +
             "pause rank=" + rank + " layer=0 stage=1 time=20-80\n" + "attend rank=" + rank +
             " source=0 layer=0 stage=1 time=80-100\n";
-  const auto trace = test::traceOf(text);
+  const auto trace = test::makeTrace(text);
   Cursor cursor;
   cursor.place = test::placeAt(0, 0, traces::Direction::kForward, 0);
   const PassScene scene = makePassScene(*trace, cursor);

@@ -41,7 +41,7 @@ Cursor cursorAt(int stage) {
 }
 
 /// Returns a schedule with the given rows, and a stage for each of the two ranks' blocks.
-traces::ScheduleRecord scheduleOf(int number, std::vector<traces::ShardRun> rows) {
+traces::ScheduleRecord scheduleFor(int number, std::vector<traces::ShardRun> rows) {
   traces::ScheduleRecord schedule;
   schedule.rank = rank(number);
   schedule.rows = std::move(rows);
@@ -66,7 +66,7 @@ AnyRecords twoRanks() {
   meant.mask = traces::MaskKind::kFull;
   builder.trace().add(meant);
   for (int r = 0; r < kRanks; ++r) {
-    builder.trace().add(scheduleOf(r, {{r * 8, 8, 1}, {24 - r * 8, 8, 1}}));
+    builder.trace().add(scheduleFor(r, {{r * 8, 8, 1}, {24 - r * 8, 8, 1}}));
     builder.attend(rank(r), rank(r), at(0), 0, 16, 0, 16);
   }
   return builder;
@@ -74,7 +74,7 @@ AnyRecords twoRanks() {
 
 TEST(HostileCoverageTest, ABlockOfARankThatIsNotOfTheRunIsNoCell) {
   AnyRecords builder = twoRanks();
-  builder.trace().add(scheduleOf(300, {{1000, 8, 1}, {2000, 8, 3}}));
+  builder.trace().add(scheduleFor(300, {{1000, 8, 1}, {2000, 8, 3}}));
   builder.attend(rank(0), rank(300), at(1), 0, 16, 0, 16);
   const CoverageScene scene = coverageOf(builder, 1);
   EXPECT_EQ(scene.work_done.size(), 2u);
@@ -96,7 +96,7 @@ TEST(HostileCoverageTest, MoreRanksThanTheRunHasDoNotShareTheHeads) {
   traces::RunSpec run;
   run.ulysses = 2'000'000'000;
   EXPECT_ERROR(builder.trace().add(run), ErrorCode::kInput, "2000000000");
-  traces::ScheduleRecord schedule = scheduleOf(0, {{0, 16, 1}});
+  traces::ScheduleRecord schedule = scheduleFor(0, {{0, 16, 1}});
   for (int r = 0; r < 4000; ++r) schedule.ulysses.push_back(rank(r));
   builder.trace().add(schedule);
   EXPECT_EQ(coverageOf(builder).heads_shared_by, kRanks);
@@ -104,15 +104,15 @@ TEST(HostileCoverageTest, MoreRanksThanTheRunHasDoNotShareTheHeads) {
 
 TEST(HostileCoverageTest, OverlappingRowsAreCountedEachTime) {
   AnyRecords builder = twoRanks();
-  builder.trace().add(scheduleOf(0, {{0, 8, 1}, {0, 8, 1}, {4, 8, 1}}));
+  builder.trace().add(scheduleFor(0, {{0, 8, 1}, {0, 8, 1}, {4, 8, 1}}));
   EXPECT_GT(coverageOf(builder).doubled, 0);
-  builder.trace().add(scheduleOf(0, {{0, 8, 1}, {0, 8, 7}}));
+  builder.trace().add(scheduleFor(0, {{0, 8, 1}, {0, 8, 7}}));
   EXPECT_EQ(coverageOf(builder).note, "");
 }
 
 TEST(HostileCoverageTest, ReportsTooManyChunks) {
   AnyRecords builder;
-  traces::ScheduleRecord schedule = scheduleOf(0, {});
+  traces::ScheduleRecord schedule = scheduleFor(0, {});
   for (std::int64_t token = 0; token < 100'000; token += 2) schedule.rows.push_back({token, 1, 1});
   builder.trace().add(schedule);
   builder.event({});
@@ -124,7 +124,7 @@ TEST(HostileCoverageTest, ReportsTooManyChunks) {
 TEST(HostileCoverageTest, SchedulesAtTheEdgeOfWhatIsAdmittedAreComputedWith) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   AnyRecords builder = twoRanks();
-  traces::ScheduleRecord schedule = scheduleOf(0, {{0, kMost - 1, 1}});
+  traces::ScheduleRecord schedule = scheduleFor(0, {{0, kMost - 1, 1}});
   schedule.stages[0].pieces = {{0, kMost, 0, kMost, traces::PieceMask::kTileMask,
                                 std::numeric_limits<std::int64_t>::min(),
                                 std::numeric_limits<std::int64_t>::max()}};
@@ -150,7 +150,7 @@ struct MergeShapes {
 
 void mergeOf(const MergeShapes& shapes, std::int32_t q_end = 8) {
   AnyRecords builder;
-  builder.trace().add(scheduleOf(0, {{0, 8, 1}}));
+  builder.trace().add(scheduleFor(0, {{0, 8, 1}}));
   builder.tensor("out", at(-1), rank(0), shapes.out, some(product(shapes.out)));
   builder.tensor("lse", at(-1), rank(0), shapes.lse, some(product(shapes.lse)));
   for (int stage = 0; stage < 2; ++stage) {
@@ -202,7 +202,7 @@ TEST(HostileMergeTest, RanksWhoseBatchesDifferAreNotPutTogether) {
 
 TEST(HostileMergeTest, TensorsThatFitAreStillMerged) {
   AnyRecords builder;
-  builder.trace().add(scheduleOf(0, {{0, 2, 1}}));
+  builder.trace().add(scheduleFor(0, {{0, 2, 1}}));
   builder.tensor("out", at(-1), rank(0), {1, 1, 2, 1}, {1.5f, 3.5f});
   builder.tensor("lse", at(-1), rank(0), {1, 1, 2}, {0.6931472f, 0.6931472f});
   for (int stage = 0; stage < 2; ++stage) {

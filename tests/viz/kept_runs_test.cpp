@@ -45,7 +45,7 @@ class KeptRunsTest : public OwnRuns, public WindowTest {
   static QStringList kept() {
     return QDir(runsFolder()).entryList({"*.rscope"}, QDir::Files, QDir::Time | QDir::Reversed);
   }
-  static QByteArray contentOf(const QString& name) {
+  static QByteArray readContent(const QString& name) {
     QFile file(runsFolder() + "/" + name);
     EXPECT_TRUE(file.open(QIODevice::ReadOnly));
     return file.readAll();
@@ -65,7 +65,7 @@ TEST_F(KeptRunsTest, RunAgainAndWhatIfLeaveEveryEarlierRunAsItWas) {
   const QString first = kept().first();
   EXPECT_TRUE(first.endsWith(" ring cp2 head_tail causal.rscope")) << first.toStdString();
   EXPECT_EQ(window.windowTitle(), first + " — RingScope");
-  const QByteArray content = contentOf(first);
+  const QByteArray content = readContent(first);
   QTest::mouseClick(button("Run again"), Qt::LeftButton);
   EXPECT_TRUE(window.windowTitle().contains(" · starting — "))
       << window.windowTitle().toStdString();
@@ -79,7 +79,7 @@ TEST_F(KeptRunsTest, RunAgainAndWhatIfLeaveEveryEarlierRunAsItWas) {
     waitForEnd();
     EXPECT_EQ(kept().size(), i);
   }
-  EXPECT_EQ(contentOf(first), content);
+  EXPECT_EQ(readContent(first), content);
   expectAllOpen();
 }
 

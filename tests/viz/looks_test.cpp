@@ -83,7 +83,7 @@ TEST_F(LooksTest, TheBreakBoxKeepsItsChoiceAcrossRuns) {
   run.model.layers = 2;
   trace->add(run);
   window.session().open(trace, "run", true);
-  window.session().addChunk(test::chunkOf(test::eventsOfStep(0, 4, 2)));
+  window.session().addChunk(test::makeChunk(test::eventsOfStep(0, 4, 2)));
   window.session().publish();
   window.session().setLive(false);
   EXPECT_EQ(box->request().at->layer, wished.at->layer);

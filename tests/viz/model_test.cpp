@@ -17,9 +17,9 @@ namespace {
 
 using Mode = QAbstractItemModelTester::FailureReportingMode;
 
-std::vector<TensorRow> rowsOf(const traces::Trace& trace, const traces::Place& place, int rank,
-                              const std::string& filter = "",
-                              const std::vector<LiveTensor>& live = {}) {
+std::vector<TensorRow> rowsFor(const traces::Trace& trace, const traces::Place& place, int rank,
+                               const std::string& filter = "",
+                               const std::vector<LiveTensor>& live = {}) {
   Cursor cursor;
   cursor.place = place;
   cursor.rank = WorldRank::of(rank);
@@ -35,7 +35,7 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
   TensorListModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
   EXPECT_EQ(model.rowCount(), 0);
-  model.show(rowsOf(*trace, test::forwardAt(1, 2), 3));
+  model.show(rowsFor(*trace, test::forwardAt(1, 2), 3));
   EXPECT_GT(model.rowCount(), 8);
   ASSERT_GE(model.tensorRow("block_lse"), 0);
   EXPECT_EQ(model.at(model.tensorRow("block_lse"))->record.place.stage, RingStep::of(2));
@@ -44,7 +44,7 @@ TEST(TensorListModelTest, ListsThePlacesTensorsAndPassesQtsModelTest) {
   const auto q = model.index(model.tensorRow("q"), TensorListModel::kShape);
   EXPECT_EQ(q.data(Qt::DisplayRole).toString(), "[1×4×32×8]");
   EXPECT_FALSE(model.hasMarks());
-  model.show(rowsOf(*trace, test::backwardAt(0, 0), 0, "DQ"));
+  model.show(rowsFor(*trace, test::backwardAt(0, 0), 0, "DQ"));
   for (int row = 0; row < model.rowCount(); ++row)
     EXPECT_TRUE(model.index(row, 0).data(Qt::DisplayRole).toString().contains("dq"));
   EXPECT_EQ(model.at(-1), nullptr);
@@ -56,7 +56,7 @@ TEST(TensorListModelTest, TensorsOfAPausedRunFollowRecordedOnes) {
   TensorListModel model;
   const QAbstractItemModelTester tester(&model, Mode::Fatal);
   const traces::Place place = test::forwardAt(1, 2);
-  model.show(rowsOf(*trace, place, 3));
+  model.show(rowsFor(*trace, place, 3));
   const int recorded = model.rowCount();
   const WorldRank here = WorldRank::of(3);
   const std::vector<LiveTensor> live = {
@@ -64,7 +64,7 @@ TEST(TensorListModelTest, TensorsOfAPausedRunFollowRecordedOnes) {
       {here, "weight.mine", Layer::none(), "bfloat16", {8, 8}},
       {here, "of another layer", Layer::of(0), "float32", {2}},
       {WorldRank::of(2), "of another rank", Layer::none(), "float32", {2}}};
-  model.show(rowsOf(*trace, place, 3, "", live));
+  model.show(rowsFor(*trace, place, 3, "", live));
   ASSERT_EQ(model.rowCount(), recorded + 1);
   EXPECT_FALSE(model.at(model.tensorRow("q"))->only_live);
   const int row = model.tensorRow("weight.mine");
@@ -73,7 +73,7 @@ TEST(TensorListModelTest, TensorsOfAPausedRunFollowRecordedOnes) {
   EXPECT_TRUE(model.at(row)->record.place.layer.isNone());
   EXPECT_EQ(model.index(row, TensorListModel::kType).data().toString(), "bfloat16");
   EXPECT_EQ(model.index(row, TensorListModel::kRange).data().toString(), "in the paused run");
-  model.show(rowsOf(*trace, place, 3, "q", live));
+  model.show(rowsFor(*trace, place, 3, "q", live));
   EXPECT_EQ(model.tensorRow("weight.mine"), -1) << "the filter holds for them too";
 }
 

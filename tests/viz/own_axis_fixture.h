@@ -24,7 +24,7 @@ class OwnAxisTest : public testing::Test {
     view.setFocus();
   }
   void open(const std::string& text) {
-    viewing.session.open(test::traceOf(text), "case", false);
+    viewing.session.open(test::makeTrace(text), "case", false);
     viewing.player.setPlaying(false);
     QApplication::processEvents();
   }

@@ -39,7 +39,7 @@ traces::Hardware link(double gigabytes, double latency_us) {
 }
 
 std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
-  const auto trace = test::traceOf(text);
+  const auto trace = test::makeTrace(text);
   return makeDrawnOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
 }
 
@@ -127,7 +127,7 @@ TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
 }
 
 TEST(OwnClockTest, AsRecordedThePathOfSharedCoresIsNotKnown) {
-  const auto trace = test::traceOf(test::OwnClockCase::ring(1000));
+  const auto trace = test::makeTrace(test::OwnClockCase::ring(1000));
   const AccountSection section =
       whyNoRecordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), *trace);
   EXPECT_FALSE(recordedChain(*recordedStep(traces::stepEvents(*trace, 0, 0)), {}));
@@ -140,7 +140,7 @@ TEST(OwnClockTest, WithACoreForEachRankThePathIsReadFromRecordedWaits) {
   std::string text = kSwap;
   text.replace(text.find("cores=1"), 7, "cores=2");
   const auto chain =
-      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+      recordedChain(*recordedStep(traces::stepEvents(*test::makeTrace(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   // Rank 1 ends last. Its wait ended when its own message had left at 900. It had posted this
   // message last, at 199, when the message started.
@@ -161,7 +161,7 @@ TEST(OwnClockTest, ThePathGoesOverACollectiveToItsLastMember) {
       "optimizer rank=0 direction=backward time=450-600 cpu=150\n"
       "optimizer rank=1 direction=backward time=450-500 cpu=50\n";
   const auto chain =
-      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+      recordedChain(*recordedStep(traces::stepEvents(*test::makeTrace(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   const std::vector<ChainLink> expected = {
       {kOne, LaneKind::kCompute, 10, 400, ChainLink::Kind::kWork},
@@ -176,7 +176,7 @@ TEST(OwnClockTest, ImpossibleTimesKeepThePathInOrder) {
   for (const char* posted : {"time=0-800", "time=0-900", "time=199-801", "time=199-900"})
     text.replace(text.find(posted), std::string(posted).size(), "time=850-850");
   const auto chain =
-      recordedChain(*recordedStep(traces::stepEvents(*test::traceOf(text), 0, 0)), {});
+      recordedChain(*recordedStep(traces::stepEvents(*test::makeTrace(text), 0, 0)), {});
   ASSERT_TRUE(chain);
   std::int64_t until = 0;
   for (const ChainLink& link : chain->links) {
@@ -260,7 +260,7 @@ TEST(OwnClockTest, NamesTheRunThatWouldRecordMissingTimes) {
   std::string text = kSwap;
   for (std::size_t at; (at = text.find(" cpu=")) != std::string::npos;)
     text.erase(at, text.find('\n', at) - at);
-  const auto trace = test::traceOf(text);
+  const auto trace = test::makeTrace(text);
   const auto recorded = recordedStep(traces::stepEvents(*trace, 0, 0));
   EXPECT_FALSE(recorded->usable());
   const std::string why = whyNoModel(*recorded);

@@ -35,7 +35,7 @@ traces::Hardware link(double gigabytes, double latency_us) {
 }
 
 std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
-  const auto trace = test::traceOf(text);
+  const auto trace = test::makeTrace(text);
   return makeDrawnOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
 }
 
@@ -80,7 +80,7 @@ TEST(OwnLimitsTest, OneRankHasNoShareOfHiddenCommunication) {
 TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
   // A hop of 100 during 60 of attention, a wait of 30, 10 of nothing; then a wait without a
   // message.
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "run cp=1 cores=1\ngroup cp 0\n"
       "attend rank=0 layer=0 stage=0 time=0-60 cpu=60\n"
       "send rank=0 peer=0 layer=0 stage=0 payload=kv flow=1 group=0 exchange=1 bytes=8 "
@@ -102,7 +102,7 @@ TEST(OwnLimitsTest, TheRecordedAccountDefinesHiddenAlike) {
 }
 
 TEST(OwnLimitsTest, PlacesThatAreExposedAlikeAreAllMeant) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "run cp=1 cores=1\ngroup cp 0\n"
       "send rank=0 peer=0 layer=0 stage=0 payload=kv flow=1 group=0 exchange=1 time=0-50\n"
       "wait rank=0 layer=0 stage=0 payload=kv group=0 exchange=1 time=0-50\n"
@@ -115,7 +115,7 @@ TEST(OwnLimitsTest, PlacesThatAreExposedAlikeAreAllMeant) {
 }
 
 TEST(OwnLimitsTest, OutsideTheLayersIsOnePlaceInSentenceAndTable) {
-  const auto trace = test::traceOf(
+  const auto trace = test::makeTrace(
       "run cp=1 cores=1\ngroup cp 0\n"
       "collective rank=0 payload=scalars flow=1 group=0 time=0-30\n"
       "collective rank=0 direction=backward payload=grads flow=2 group=0 time=30-60\n"

@@ -42,9 +42,9 @@ void takePackets(PaintedWords& words, const Case& c, const Look& look) {
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   for (int rank = 0; rank < c.cp; ++rank)
     for (const Hop& hop : oracle.hops(rank, look.ring_step, look.backward)) {
-      const std::string source = number(c.worldOf(look.group, hop.source)),
-                        way = number(c.worldOf(look.group, hop.from)) + " → " +
-                              number(c.worldOf(look.group, hop.to)) + " · " +
+      const std::string source = number(c.worldRankFor(look.group, hop.source)),
+                        way = number(c.worldRankFor(look.group, hop.from)) + " → " +
+                              number(c.worldRankFor(look.group, hop.to)) + " · " +
                               traces::describeBytes(hop.bytes);
       const bool sums = hop.payload == "dkv", heads = hop.payload == "heads";
       words.may((sums ? "dKV " : heads ? "heads " : "KV ") + source);
@@ -61,11 +61,11 @@ std::string ringStepOf(const Case& c, const Look& look) {
 
 /// Takes the rank's name and its blocks, on a card or a line.
 void takeRank(PaintedWords& words, const Case& c, const Look& look, int rank) {
-  const std::string world = number(c.worldOf(look.group, rank));
+  const std::string world = number(c.worldRankFor(look.group, rank));
   if (!words.take("rank " + world)) words.must(world);  // on a small card
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   const auto held = oracle.sources(rank, look.ring_step, look.backward);
-  if (held.size() == 1) words.must("KV " + number(c.worldOf(look.group, held.front())));
+  if (held.size() == 1) words.must("KV " + number(c.worldRankFor(look.group, held.front())));
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void expectPaintedRing(const Case& c, const Look& look, std::mt19937& random) {
   takePackets(words, c, look);
   for (int rank = 0; rank < c.cp; ++rank)  // blocks side by side where several have come
     for (const int source : oracle.attended(rank, look.ring_step, look.backward))
-      words.may(number(c.worldOf(look.group, source)));
+      words.may(number(c.worldRankFor(look.group, source)));
   words.expectNoOtherNumbers();
 }
 
@@ -146,7 +146,7 @@ void takeWork(PaintedWords& words, const Case& c, const Look& look,
       pairs += static_cast<double>(oracle.pairs(rank, source)) / oracle.plan().ulysses;
     most = std::max(most, pairs);
     sum += pairs;
-    words.must("rank " + number(c.worldOf(look.group, rank)));
+    words.must("rank " + number(c.worldRankFor(look.group, rank)));
     words.must(describeDuration(scene.wait_ns[static_cast<std::size_t>(rank)]));
     bool said = false;
     words.mayBe([&](const std::string& line) {
@@ -162,9 +162,10 @@ void takeWork(PaintedWords& words, const Case& c, const Look& look,
     balance += " Contiguous shards would have " + decimals(100 * *scene.contiguous, 0) + " %.";
   const auto longest = std::ranges::max_element(scene.wait_ns);
   if (*longest > 0)
-    balance += " Rank " +
-               number(c.worldOf(look.group, static_cast<int>(longest - scene.wait_ns.begin()))) +
-               " waits most.";
+    balance +=
+        " Rank " +
+        number(c.worldRankFor(look.group, static_cast<int>(longest - scene.wait_ns.begin()))) +
+        " waits most.";
   words.must(balance);
 }
 
@@ -194,10 +195,10 @@ void expectPaintedTimeline(const Case& c, const Look& look) {
                    {1900, 600});
   const PlanOracle& oracle = c.oracle(look.step, look.group);
   for (int rank = 0; rank < c.cp; ++rank) {
-    words.must("rank " + number(c.worldOf(look.group, rank)));
+    words.must("rank " + number(c.worldRankFor(look.group, rank)));
     for (int step = 0; step < oracle.ringSteps(); ++step)
       for (const int source : oracle.attended(rank, step, look.backward)) {
-        const std::string world = number(c.worldOf(look.group, source));
+        const std::string world = number(c.worldRankFor(look.group, source));
         words.may("KV " + world);  // on each piece's bar
         words.may(world);
       }
@@ -224,8 +225,8 @@ void expectPaintedInspector(const Case& c, const Look& look) {
       viz::makeInspectorScene(*c.trace, cursor, {ring, worst, diagnosis, memory, false});
   auto words = paintedWords(
       [&](QPainter& p, const QRectF& area) { viz::paintInspector(p, area, scene, 0, dark()); });
-  words.must("rank " + number(c.worldOf(look.group, look.rank)) + " · layer " + number(look.layer) +
-             " · " + (look.backward ? "backward" : "forward"));
+  words.must("rank " + number(c.worldRankFor(look.group, look.rank)) + " · layer " +
+             number(look.layer) + " · " + (look.backward ? "backward" : "forward"));
   words.must(scene.attending);
   words.must(describeDuration(scene.attend_ns));
   words.must(describeDuration(scene.wait_ns));
@@ -239,7 +240,7 @@ void expectPaintedInspector(const Case& c, const Look& look) {
   words.mayBe([&](const std::string& line) {
     return line == "running lse, over " + traces::describeCount(scene.running_lse.rows) + " rows";
   });
-  words.must("MEMORY, RANK " + number(c.worldOf(look.group, look.rank)));
+  words.must("MEMORY, RANK " + number(c.worldRankFor(look.group, look.rank)));
   if (memory->peak_bytes > 0) words.must(traces::describeBytes(memory->peak_bytes));
   for (const auto& line : scene.worst) {
     words.must(line.words);

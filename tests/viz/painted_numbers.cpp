@@ -82,7 +82,7 @@ void expectPaintedMemory(const Case& c, const Look& look) {
   });
   PaintedWords words(*page);
   if (!scene.note.empty()) return words.must(scene.note);
-  words.must("rank " + std::to_string(c.worldOf(look.group, look.rank)) + " holds at most " +
+  words.must("rank " + std::to_string(c.worldRankFor(look.group, look.rank)) + " holds at most " +
              traces::describeBytes(scene.peak.bytes));
   words.must("At the peak: " + scene.peak.cause +
              ". Click the chart to go to a moment. Verification and captured "
@@ -134,8 +134,8 @@ void expectPaintedMerge(const Case& c, const Look& look, std::mt19937& random) {
       [&](QPainter& p, const QRectF& area) { viz::paintMerge(p, area, scene, dark()); });
   const int attending =
       oracle.sharers(look.rank)[static_cast<std::size_t>(head / oracle.headsEach())];
-  const std::string world = std::to_string(c.worldOf(look.group, look.rank)),
-                    by = std::to_string(c.worldOf(look.group, attending));
+  const std::string world = std::to_string(c.worldRankFor(look.group, look.rank)),
+                    by = std::to_string(c.worldRankFor(look.group, attending));
   const auto& history = scene.history;
   if (!scene.note.empty()) {
     words.must(scene.note);
@@ -171,7 +171,7 @@ void takeTokens(PaintedWords& words, const Case& c, const Look& look, const viz:
     const std::string at = std::to_string(token);
     words.must(at);
     words.must(std::to_string(usedPosition(c, look, look.rank, row)));
-    words.must(known ? std::to_string(c.positionOf(look.step, look.group, token)) : "?");
+    words.must(known ? std::to_string(c.positionFor(look.step, look.group, token)) : "?");
     words.must(cell.label ? viz::tokenText(*cell.label, table.vocabulary) : "–");
     words.must(cell.should_label ? viz::tokenText(*cell.should_label, table.vocabulary) : "?");
     if (cell.token) words.must(viz::tokenText(*cell.token, table.vocabulary));
@@ -191,7 +191,7 @@ void takeStrip(PaintedWords& words, const Case& c, const Look& look,
                const viz::PositionStrip& strip) {
   words.must(strip.verdict());
   for (int rank = 0; rank < c.cp; ++rank)
-    words.must("rank " + std::to_string(c.worldOf(look.group, rank)));
+    words.must("rank " + std::to_string(c.worldRankFor(look.group, rank)));
   const auto& own = c.oracle(look.step, look.group);
   for (int rank = 0; rank < c.cp; ++rank)
     for (int row = 0; row < std::ssize(own.own(rank)); ++row) {
@@ -218,7 +218,7 @@ void expectPaintedPositions(const Case& c, const Look& look) {
   if (!scene.note.empty()) return words.must(scene.note);
   const int count = static_cast<int>(c.oracle(look.step, look.group).own(look.rank).size()),
             shown = std::min(count, viz::visibleTokens(page->area(), scene));
-  words.must("rank " + std::to_string(c.worldOf(look.group, look.rank)) + " · step " +
+  words.must("rank " + std::to_string(c.worldRankFor(look.group, look.rank)) + " · step " +
              std::to_string(look.step) + " · tokens 0 to " + std::to_string(shown - 1) +
              " of its " + std::to_string(count));
   for (const auto& lane : scene.table.buffers) {

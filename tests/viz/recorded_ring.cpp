@@ -58,7 +58,7 @@ class RingRecording : public RingRecords {
       Way way{pass,
               rank,
               plan_.schedule(pass.train_step, rank, pass.direction),
-              RingPlan::tokensOf(plan_.rows(rank)),
+              RingPlan::tokensIn(plan_.rows(rank)),
               {}};
       recordWay(way, now_ + 100 * rank);
       if (pass.direction == Direction::kForward) results_[rank] = std::move(way.running);
@@ -126,7 +126,7 @@ class RingRecording : public RingRecords {
 
   void recordBlock(Way& way, const StageRecord& stage, PieceIndex index) {
     const PieceRecord& piece = stage.pieces[index.index()];
-    const auto keys = RingPlan::tokensOf(plan_.rows(stage.source_rank.value()));
+    const auto keys = RingPlan::tokensIn(plan_.rows(stage.source_rank.value()));
     const BlockResult block =
         attention_.block(plan_, way.place.layer, way.schedule, way.rows, keys, piece);
     putTensor({TensorKind::kBlockOut}, way.place, way.rank,
@@ -139,11 +139,11 @@ class RingRecording : public RingRecords {
   /// Records results of a rank's own tokens and all heads, as the model has them. Forward values
   /// stand in for the gradients of backward, which no test examines.
   void recordResults(Place place, int rank) {
-    const auto own = RingPlan::tokensOf(plan_.owned(rank));
+    const auto own = RingPlan::tokensIn(plan_.owned(rank));
     std::vector<double> out, lse;
     const int first = rank / run_.ulysses * run_.ulysses;
     for (int sharer = first; sharer < first + run_.ulysses; ++sharer)
-      takeRows(results_[sharer], RingPlan::tokensOf(plan_.rows(sharer)), own, out, lse);
+      takeRows(results_[sharer], RingPlan::tokensIn(plan_.rows(sharer)), own, out, lse);
     const std::int64_t count = std::ssize(own);
     const std::vector<std::int64_t> whole = {1, run_.heads, count, run_.head_dim},
                                     of_kv = {1, run_.kv_heads, count, run_.head_dim};

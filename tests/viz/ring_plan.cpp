@@ -96,7 +96,7 @@ std::vector<ShardRun> RingPlan::rows(int rank) const {
   return joined;
 }
 
-std::vector<std::int64_t> RingPlan::tokensOf(const std::vector<ShardRun>& runs) {
+std::vector<std::int64_t> RingPlan::tokensIn(const std::vector<ShardRun>& runs) {
   std::vector<std::int64_t> tokens;
   for (const ShardRun& run : runs)
     for (std::int64_t i = 0; i < run.count; ++i) tokens.push_back(run.global(i));
@@ -122,8 +122,8 @@ std::vector<PieceRecord> RingPlan::pieces(int rank, int source) const {
 
 traces::WhyEmpty RingPlan::whyEmpty(int rank, int source) const {
   bool past = false, in_window = false, in_document = false;
-  for (const std::int64_t q : tokensOf(rows(rank)))
-    for (const std::int64_t k : tokensOf(rows(source))) {
+  for (const std::int64_t q : tokensIn(rows(rank)))
+    for (const std::int64_t k : tokensIn(rows(source))) {
       if (allowed(q, k)) return traces::WhyEmpty::kAttends;
       if (k > q) continue;
       past = true;

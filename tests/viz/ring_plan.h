@@ -45,7 +45,7 @@ class RingPlan {
   std::vector<traces::ShardRun> rows(int rank) const;
   traces::ScheduleRecord schedule(int train_step, int rank, traces::Direction direction) const;
 
-  static std::vector<std::int64_t> tokensOf(const std::vector<traces::ShardRun>& runs);
+  static std::vector<std::int64_t> tokensIn(const std::vector<traces::ShardRun>& runs);
 
  private:
   std::vector<traces::PieceRecord> pieces(int rank, int source) const;

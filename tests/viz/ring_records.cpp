@@ -63,14 +63,14 @@ void RingRecords::putTensor(TensorName name, const Place& place, int rank,
   record.piece = piece;
   record.dtype = DType::kFloat64;
   record.shape = std::move(shape);
-  record.stats = statsOf(values);
+  record.stats = computeStats(values);
   Bytes bytes(values.size() * sizeof(double));
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   record.hash = mixSum64(bytes.data(), bytes.size());
   to_.tensor(std::move(record), place.train_step == 0 ? std::move(bytes) : Bytes());
 }
 
-std::int64_t RingRecords::positionOf(std::int64_t token) const {
+std::int64_t RingRecords::positionFor(std::int64_t token) const {
   if (run_.positions == PositionRule::kEachDocument)
     for (const TokenRun& document : run_.documents)
       if (token >= document.begin && token < document.end) return token - document.begin;
@@ -93,11 +93,11 @@ void RingRecords::putShard(const char* name, int train_step, int rank) {
 void RingRecords::putBuffers(int train_step, int rank) {
   const auto letter = [](std::int64_t token) { return static_cast<double>('a' + token % 26); };
   std::vector<double> ids, labels, positions;
-  for (const std::int64_t token : RingPlan::tokensOf(plan_.owned(rank))) {
+  for (const std::int64_t token : RingPlan::tokensIn(plan_.owned(rank))) {
     const auto local = static_cast<double>(ids.size());
     ids.push_back(letter(token));
     labels.push_back(token + 1 == run_.seq_len ? -100 : letter(token + 1));
-    positions.push_back(run_.restarts_positions ? local : static_cast<double>(positionOf(token)));
+    positions.push_back(run_.restarts_positions ? local : static_cast<double>(positionFor(token)));
   }
   const std::vector<std::int64_t> shape = {1, static_cast<std::int64_t>(ids.size())};
   const Place place{train_step};
@@ -171,7 +171,7 @@ void RingRecords::putErrors(const Place& place, const std::string& tensor) {
 }
 
 /// Returns the same ratio for every row, and the largest for the last row.
-traces::RowRatios RingRecords::rowsOf(const std::string& tensor, double largest) const {
+traces::RowRatios RingRecords::rowsFor(const std::string& tensor, double largest) const {
   const bool of_kv = tensor == "dk" || tensor == "dv";
   traces::RowRatios rows;
   rows.shape = {1, of_kv ? run_.kv_heads : run_.heads, run_.seq_len};
@@ -199,7 +199,7 @@ void RingRecords::putDiffs(int train_step) {
         diff.ratio = wrong ? 80'000.0 : 0.3;
         diff.error = diff.ratio * diff.limit;
         diff.scale = 1;
-        diff.rows = rowsOf(name, diff.ratio);
+        diff.rows = rowsFor(name, diff.ratio);
         diffs.push_back(diff);
       }
     }

@@ -42,10 +42,10 @@ class RingRecords {
 
  private:
   std::vector<traces::WorldRank> everyone() const;
-  std::int64_t positionOf(std::int64_t token) const;
+  std::int64_t positionFor(std::int64_t token) const;
   void putShard(const char* name, int train_step, int rank);
   void putErrors(const traces::Place& place, const std::string& tensor);
-  traces::RowRatios rowsOf(const std::string& tensor, double largest) const;
+  traces::RowRatios rowsFor(const std::string& tensor, double largest) const;
 
   traces::Recorder& to_;
   std::uint64_t flows_ = 0;

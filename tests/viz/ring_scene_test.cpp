@@ -23,7 +23,7 @@ IndexedTrace recorded(RingRun run) {
   return IndexedTrace(test::recordedTrace(run));
 }
 
-std::string sentenceOf(const RingRun& run, const Place& place, int rank) {
+std::string toSentence(const RingRun& run, const Place& place, int rank) {
   RingRun events_only = run;
   events_only.keeps_tensors = false;
   return recorded(events_only).ring(place, rank).sentence;
@@ -82,13 +82,13 @@ TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
 
 TEST(RingSceneTest, AHopWhoseMessagesWerePostedSinglySaysWhichCameFirst) {
   RingRun run;
-  EXPECT_EQ(sentenceOf(run, forwardAt(0, 1), 0).find("posts"), std::string::npos);
+  EXPECT_EQ(toSentence(run, forwardAt(0, 1), 0).find("posts"), std::string::npos);
   run.ordered_hops = true;
-  EXPECT_NE(sentenceOf(run, forwardAt(0, 1), 0).find("; it posts its send, then its receive"),
+  EXPECT_NE(toSentence(run, forwardAt(0, 1), 0).find("; it posts its send, then its receive"),
             std::string::npos);
-  EXPECT_NE(sentenceOf(run, forwardAt(0, 1), 1).find("; it posts its receive, then its send"),
+  EXPECT_NE(toSentence(run, forwardAt(0, 1), 1).find("; it posts its receive, then its send"),
             std::string::npos);
-  EXPECT_EQ(sentenceOf(run, forwardAt(0, 3), 1).find("posts"), std::string::npos)
+  EXPECT_EQ(toSentence(run, forwardAt(0, 3), 1).find("posts"), std::string::npos)
       << "the last block goes nowhere";
 }
 
@@ -121,26 +121,26 @@ TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
 }
 
 TEST(RingSentenceTest, SaysWhichKeysAreAttendedAndHow) {
-  EXPECT_EQ(sentenceOf({}, forwardAt(0, 0), 2),
+  EXPECT_EQ(toSentence({}, forwardAt(0, 0), 2),
             "rank 2 attends its 32 queries to its own block 2, causally");
-  EXPECT_EQ(sentenceOf({}, forwardAt(0, 1), 2),
+  EXPECT_EQ(toSentence({}, forwardAt(0, 1), 2),
             "rank 2 attends its 32 queries to the first half of block 1");
-  EXPECT_EQ(sentenceOf({}, forwardAt(0, 1), 0), "rank 0 attends its 16 queries to block 3");
+  EXPECT_EQ(toSentence({}, forwardAt(0, 1), 0), "rank 0 attends its 16 queries to block 3");
   const RingRun window = test::withMask(traces::MaskKind::kWindow, 20);
-  EXPECT_EQ(sentenceOf(window, forwardAt(0, 0), 2),
+  EXPECT_EQ(toSentence(window, forwardAt(0, 0), 2),
             "rank 2 attends its 32 queries to its own block 2, within a window of 20");
-  EXPECT_EQ(sentenceOf(test::packed(), forwardAt(0, 0), 2),
+  EXPECT_EQ(toSentence(test::packed(), forwardAt(0, 0), 2),
             "rank 2 attends its 32 queries to its own block 2, within its documents");
   RingRun striped;
   striped.balance = traces::Balance::kStriped;
-  EXPECT_EQ(sentenceOf(striped, forwardAt(0, 1), 2),
+  EXPECT_EQ(toSentence(striped, forwardAt(0, 1), 2),
             "rank 2 attends its 32 queries to block 1, causally");
 }
 
 TEST(RingSentenceTest, TheLastBlockOfContiguousShardsIsNamedAndWhyItIsNotAttended) {
-  EXPECT_EQ(sentenceOf(test::contiguous(), forwardAt(0, 1), 0),
+  EXPECT_EQ(toSentence(test::contiguous(), forwardAt(0, 1), 0),
             "rank 0 passes block 3 on; all of its keys lie in these queries’ future");
-  EXPECT_EQ(sentenceOf(test::contiguous(), forwardAt(0, 3), 0),
+  EXPECT_EQ(toSentence(test::contiguous(), forwardAt(0, 3), 0),
             "rank 0 holds block 1 and attends none of it; all of its keys lie in these queries’ "
             "future");
 }
@@ -149,16 +149,16 @@ TEST(RingSentenceTest, KeysOutOfTheWindowAndOfOtherDocumentsAreNotCalledFuture) 
   RingRun window = test::contiguous();
   window.mask = traces::MaskKind::kWindow;
   window.window = 20;
-  EXPECT_EQ(sentenceOf(window, forwardAt(0, 2), 3),
+  EXPECT_EQ(toSentence(window, forwardAt(0, 2), 3),
             "rank 3 passes block 1 on; its keys that are not in the future have left the window");
   RingRun packed = test::packed();
   packed.balance = traces::Balance::kNone;
   packed.documents = {{0, 32}, {32, 128}};
-  EXPECT_EQ(sentenceOf(packed, forwardAt(0, 1), 1),
+  EXPECT_EQ(toSentence(packed, forwardAt(0, 1), 1),
             "rank 1 passes block 0 on; its keys in reach belong to other documents");
   packed.documents = {{0, 60}, {60, 128}};
   packed.window = 8;
-  EXPECT_EQ(sentenceOf(packed, forwardAt(0, 1), 2),
+  EXPECT_EQ(toSentence(packed, forwardAt(0, 1), 2),
             "rank 2 attends its 7 queries to 4 of the 32 keys of block 1, within its documents, "
             "within a window of 8");
 }
@@ -166,16 +166,16 @@ TEST(RingSentenceTest, KeysOutOfTheWindowAndOfOtherDocumentsAreNotCalledFuture) 
 TEST(RingSentenceTest, AGatherNamesTheAttendedBlocksAmongThosePresent) {
   RingRun run = test::gathering();
   run.balance = traces::Balance::kNone;
-  EXPECT_EQ(sentenceOf(run, forwardAt(0, 0), 2),
+  EXPECT_EQ(toSentence(run, forwardAt(0, 0), 2),
             "rank 2 attends its 32 queries to blocks 0–2 of the 4 gathered");
-  EXPECT_EQ(sentenceOf(run, forwardAt(0, 0), 0),
+  EXPECT_EQ(toSentence(run, forwardAt(0, 0), 0),
             "rank 0 attends its 32 queries to its own block 0, causally");
-  EXPECT_EQ(sentenceOf(run, backwardAt(0, 0), 1),
+  EXPECT_EQ(toSentence(run, backwardAt(0, 0), 1),
             "rank 1 adds to dK and dV of blocks 0, 1; dQ of its 32 queries stays");
 }
 
 TEST(RingSentenceTest, WithSharedHeadsItSaysWhoseQueriesAndWhichHeads) {
-  EXPECT_EQ(sentenceOf(test::sharingHeads(4), forwardAt(0, 0), 1),
+  EXPECT_EQ(toSentence(test::sharingHeads(4), forwardAt(0, 0), 1),
             "rank 1 attends the 128 queries of ranks 0–3, for head 1, to its own block 1, "
             "causally");
   const RingScene hybrid = recorded(test::sharingHeads(2)).ring(forwardAt(0, 1), 3);

@@ -51,7 +51,7 @@ class RunFolderTest : public testing::Test {
     for (const RunFolder::Run& run : of) all << run.name;
     return all;
   }
-  static QString nameOf(const QString& path) { return QFileInfo(path).fileName(); }
+  static QString nameFor(const QString& path) { return QFileInfo(path).fileName(); }
 };
 
 TEST_F(RunFolderTest, NamesARunByItsTimeAndSettings) {
@@ -68,14 +68,14 @@ TEST_F(RunFolderTest, NamesARunByItsTimeAndSettings) {
   config.model_dir = "/models/llama:7?/";
   config.mistakes = {"naive_sum_merge"};
   config.sealed = {"dropped_hop"};
-  EXPECT_EQ(nameOf(runs.makeRun(runName(config), now).path()),
+  EXPECT_EQ(nameFor(runs.makeRun(runName(config), now).path()),
             "2026-11-27 14-03-22 ring dp2 tp2 cp8 none window64 bfloat16 llama_7_.rscope")
       << "mistakes stay out of the name";
 }
 
 TEST_F(RunFolderTest, NamesAreSafeOnEveryFileSystem) {
   const QString name =
-      nameOf(runs.makeRun("a/b\\c:d*e?f\"g<h>i|j\nk\t" + QString(300, 'x'), now).path());
+      nameFor(runs.makeRun("a/b\\c:d*e?f\"g<h>i|j\nk\t" + QString(300, 'x'), now).path());
   EXPECT_FALSE(name.contains(QRegularExpression(R"([\\/:*?"<>|\x00-\x1f])"))) << name.toStdString();
   EXPECT_LT(name.size(), 128);
   EXPECT_TRUE(QFileInfo(runs.path() + "/" + name).isFile());
@@ -83,8 +83,8 @@ TEST_F(RunFolderTest, NamesAreSafeOnEveryFileSystem) {
 
 TEST_F(RunFolderTest, RunsOfOneSecondHaveDifferentFiles) {
   const RunHold a = runs.makeRun("ring", now), b = runs.makeRun("ring", now);
-  EXPECT_EQ(nameOf(a.path()), "2026-11-27 14-03-22 ring.rscope");
-  EXPECT_EQ(nameOf(b.path()), "2026-11-27 14-03-22 ring 2.rscope");
+  EXPECT_EQ(nameFor(a.path()), "2026-11-27 14-03-22 ring.rscope");
+  EXPECT_EQ(nameFor(b.path()), "2026-11-27 14-03-22 ring 2.rscope");
 }
 
 TEST_F(RunFolderTest, TwoWindowsAtOnceNeverShareAFile) {
@@ -117,13 +117,13 @@ TEST_F(RunFolderTest, RemovesTheOldestRunsUntilTheRestFits) {
   const QString young = record("c", 2);
   const qint64 each = QFileInfo(newest).size();
   EXPECT_TRUE(runs.removeBeyond(4 * each).empty()) << "all fit";
-  EXPECT_EQ(names(runs.runsBeyond(2 * each)), QStringList({nameOf(oldest), nameOf(old)}));
-  EXPECT_EQ(names(runs.removeBeyond(2 * each)), QStringList({nameOf(oldest), nameOf(old)}));
+  EXPECT_EQ(names(runs.runsBeyond(2 * each)), QStringList({nameFor(oldest), nameFor(old)}));
+  EXPECT_EQ(names(runs.removeBeyond(2 * each)), QStringList({nameFor(oldest), nameFor(old)}));
   EXPECT_FALSE(QFileInfo::exists(oldest));
   EXPECT_FALSE(QFileInfo::exists(old));
   EXPECT_TRUE(QFileInfo::exists(young));
   EXPECT_TRUE(QFileInfo::exists(newest));
-  EXPECT_EQ(names(runs.unpinnedRuns()), QStringList({nameOf(young), nameOf(newest)}));
+  EXPECT_EQ(names(runs.unpinnedRuns()), QStringList({nameFor(young), nameFor(newest)}));
 }
 
 TEST_F(RunFolderTest, ALimitOfNothingKeepsEveryRun) {
@@ -134,7 +134,7 @@ TEST_F(RunFolderTest, ALimitOfNothingKeepsEveryRun) {
 
 TEST_F(RunFolderTest, KeepsTheNewestRunOfAnySize) {
   const QString older = record("a", 2), newest = record("b", 1);
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(older)));
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(older)));
   EXPECT_TRUE(QFileInfo::exists(newest));
 }
 
@@ -143,10 +143,10 @@ TEST_F(RunFolderTest, KeepsAPinnedRunAndDoesNotCountIt) {
   runs.setPinned(pinned, true);
   EXPECT_TRUE(runs.isPinned(pinned));
   EXPECT_TRUE(runs.removeBeyond(2 * QFileInfo(newest).size()).empty());
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(old)));
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(old)));
   EXPECT_TRUE(QFileInfo::exists(pinned));
   runs.setPinned(pinned, false);
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(pinned)));
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(pinned)));
 }
 
 TEST_F(RunFolderTest, KeepsARunThatAnyWindowHasInUse) {
@@ -158,7 +158,7 @@ TEST_F(RunFolderTest, KeepsARunThatAnyWindowHasInUse) {
     EXPECT_TRUE(runs.runsBeyond(1).empty());
     EXPECT_TRUE(runs.removeBeyond(1).empty());
   }
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(used)));
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(used)));
 }
 
 TEST_F(RunFolderTest, KeepsARunThatIsStillBeingRecorded) {
@@ -206,7 +206,7 @@ TEST_F(RunFolderTest, RemovesTheEmptyFilesOfRunsThatNeverBegan) {
 
 TEST_F(RunFolderTest, AJobsFolderCountsAsARun) {
   RunHold job = runs.reserveJob(now);
-  EXPECT_EQ(nameOf(job.path()), "2026-11-27 14-03-22 job");
+  EXPECT_EQ(nameFor(job.path()), "2026-11-27 14-03-22 job");
   EXPECT_FALSE(QFileInfo::exists(job.path())) << "whoever records makes it";
   const QString next = job.path() + "-2";
   for (const QString& folder : {job.path(), next}) {
@@ -215,10 +215,10 @@ TEST_F(RunFolderTest, AJobsFolderCountsAsARun) {
   }
   EXPECT_EQ(runs.adopt(next).path(), next) << "the second job of one listening window";
   record("newest", -9'999'999);
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(next))) << "the first is held";
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(next))) << "the first is held";
   const QString first = job.path();
   job = {};
-  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameOf(first)));
+  EXPECT_EQ(names(runs.removeBeyond(1)), QStringList(nameFor(first)));
   EXPECT_FALSE(QFileInfo::exists(first));
 }
 

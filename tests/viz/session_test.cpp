@@ -61,23 +61,23 @@ TEST(SessionTest, ASceneAskedForBeforePublishHasEveryRankThatTheTraceHas) {
   EXPECT_TRUE(viewing.session.ring(viewing.navigator.cursor())->ranks.empty());
   EXPECT_EQ(viewing.session.ring(viewing.navigator.cursor())->note,
             "The run is starting; its first ring step appears here.");
-  viewing.session.addChunk(test::chunkOf(test::eventsOfStep(0, 4, 1)));
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(0, 4, 1)));
   EXPECT_EQ(viewing.session.ring(viewing.navigator.cursor())->ranks.size(), 4u);
 }
 
 TEST(SessionTest, GrowingDataKeepsTheViewedPlaceAndFollowingGoesWithTheHead) {
   Viewing viewing;
   viewing.session.open(std::make_shared<traces::Trace>(), "live", true);
-  viewing.session.addChunk(test::chunkOf(test::eventsOfStep(1, 2, 1)));
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(1, 2, 1)));
   viewing.session.publish();
   viewing.navigator.setMoment(1, 0);
   const Place viewed = viewing.navigator.place();
-  viewing.session.addChunk(test::chunkOf(test::eventsOfStep(0, 2, 1)));
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(0, 2, 1)));
   viewing.session.publish();
   EXPECT_EQ(viewing.navigator.place(), viewed) << "earlier places have come";
   EXPECT_EQ(viewing.navigator.moment(), 5);
   viewing.player.setFollowing(true);
-  viewing.session.addChunk(test::chunkOf(test::eventsOfStep(2, 2, 1)));
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(2, 2, 1)));
   viewing.session.publish();
   EXPECT_EQ(viewing.navigator.place(), viewing.session.trace().moments().back());
   viewing.navigator.move(-1);

@@ -37,7 +37,7 @@ inline std::vector<traces::Event> eventsOfStep(int train_step, int ranks, int la
   return events;
 }
 
-inline traces::Chunk chunkOf(const std::vector<traces::Event>& events) {
+inline traces::Chunk makeChunk(const std::vector<traces::Event>& events) {
   traces::Chunk chunk;
   chunk.rows = static_cast<std::uint32_t>(events.size());
   chunk.body = traces::encodeRows<traces::Event>(events);
@@ -47,7 +47,7 @@ inline traces::Chunk chunkOf(const std::vector<traces::Event>& events) {
 /// Returns a recording of events alone, as a sparse recording has them.
 inline std::shared_ptr<traces::Trace> smallRun(int steps, int ranks, int layers) {
   auto trace = std::make_shared<traces::Trace>();
-  for (int step = 0; step < steps; ++step) trace->add(chunkOf(eventsOfStep(step, ranks, layers)));
+  for (int step = 0; step < steps; ++step) trace->add(makeChunk(eventsOfStep(step, ranks, layers)));
   return trace;
 }
 

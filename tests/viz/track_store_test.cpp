@@ -41,7 +41,7 @@ const std::vector<TimeFold> kHeld = {{900'000'000, 900'000'500}};
 TEST(TrackStoreTest, PausesOfASmallRecordingAndOfALiveRunAreThereAtOnce) {
   for (const bool live : {false, true}) {
     const auto trace = test::smallRun(3, 4, 2);
-    trace->add(test::chunkOf(pausesAfter(2, 4)));
+    trace->add(test::makeChunk(pausesAfter(2, 4)));
     Session session;
     session.open(trace, "run", live);
     EXPECT_EQ(session.pauses(WorldRank::of(1)).all(), kHeld) << live;
@@ -65,8 +65,8 @@ TEST(TrackStoreTest, ALargeRecordingIsReadBesideTheWindow) {
   traces::SqliteSink sink(path);
   constexpr int kSteps = 700;
   for (int step = 0; step <= kSteps; ++step) {
-    traces::Chunk chunk =
-        test::chunkOf(step < kSteps ? test::eventsOfStep(step, 4, 4) : pausesAfter(kSteps - 1, 4));
+    traces::Chunk chunk = test::makeChunk(step < kSteps ? test::eventsOfStep(step, 4, 4)
+                                                        : pausesAfter(kSteps - 1, 4));
     chunk.seq = static_cast<std::uint64_t>(step) + 1;
     chunk.checksum = traces::computeChecksum(chunk);
     sink.write(chunk);

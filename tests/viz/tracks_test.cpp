@@ -43,7 +43,7 @@ Cursor firstStep() {
 }
 
 TEST(TracksTest, EveryEventButReceivesLiesInTheLaneOfItsKind) {
-  const auto tracks = makeTracks(*test::traceOf(kStep));
+  const auto tracks = makeTracks(*test::makeTrace(kStep));
   ASSERT_EQ(tracks->ranks.size(), 2u);
   const RankTracks& zero = *tracks->of(kZero);
   EXPECT_EQ(zero.lane(LaneKind::kCompute).size(), 7u);
@@ -64,7 +64,7 @@ TEST(TracksTest, EveryEventButReceivesLiesInTheLaneOfItsKind) {
 }
 
 TEST(TracksTest, PausesOfAllRanksAreFoldedAndThoseOfOneAreNot) {
-  const auto tracks = makeTracks(*test::traceOf(
+  const auto tracks = makeTracks(*test::makeTrace(
       "attend rank=0 layer=0 stage=0 source=0 time=0-100\npause rank=0 time=100-1100\n"
       "attend rank=0 layer=0 stage=1 source=1 time=1100-1200\n"
       "attend rank=1 layer=0 stage=0 source=1 time=0-400\npause rank=1 time=400-1100\n"
@@ -83,7 +83,7 @@ TEST(TracksTest, AnotherAxisPutsEventsElsewhere) {
   TracksBuilder builder([](const traces::Event& event) {
     return Stretch{event.begin_ns / 2, event.end_ns / 2};
   });
-  const auto trace = test::traceOf(kStep);
+  const auto trace = test::makeTrace(kStep);
   for (const traces::Event& event : trace->events(kZero)) builder.take(event);
   const auto tracks = builder.finish();
   EXPECT_EQ(tracks->end_ns, 500);
@@ -156,7 +156,7 @@ TEST(LaneSampleTest, AHundredThousandStretchesAreAColumnAPixel) {
 }
 
 TEST(RangeMeasureTest, CountsHopsAndTheBytesThatMovedWithin) {
-  const auto tracks = makeTracks(*test::traceOf(kStep));
+  const auto tracks = makeTracks(*test::makeTrace(kStep));
   const RangeMeasure all = measureRange(*tracks, {kZero, kOne}, {0, 1000});
   EXPECT_EQ(all.hops, 1);
   EXPECT_EQ(all.bytes, 800);
@@ -169,7 +169,7 @@ TEST(RangeMeasureTest, CountsHopsAndTheBytesThatMovedWithin) {
 }
 
 TEST(StepAccountTest, TheTimeOfARankAddsUpToItsStep) {
-  const StepAccount account = makeStepAccount(*test::traceOf(kStep), firstStep());
+  const StepAccount account = makeStepAccount(*test::makeTrace(kStep), firstStep());
   ASSERT_EQ(account.ranks.size(), 2u);
   const RankAccount& zero = account.ranks[0];
   EXPECT_EQ(zero.used(TimeUse::kAttention), 450);
@@ -190,7 +190,7 @@ TEST(StepAccountTest, TheTimeOfARankAddsUpToItsStep) {
 }
 
 TEST(StepAccountTest, ExposedTimeIsThatOfALayerAndDirection) {
-  const StepAccount account = makeStepAccount(*test::traceOf(kStep), firstStep());
+  const StepAccount account = makeStepAccount(*test::makeTrace(kStep), firstStep());
   ASSERT_EQ(account.layers.size(), 2u);
   EXPECT_EQ(account.layers[0].layer, Layer::of(0));
   EXPECT_EQ(account.layers[0].exposure.exposed_ns, 150);
@@ -204,11 +204,11 @@ TEST(StepAccountTest, ExposedTimeIsThatOfALayerAndDirection) {
 
 TEST(StepAccountTest, PausesAreLeftOutAndVirtualRanksSaySo) {
   const StepAccount account =
-      makeStepAccount(*test::traceOf("run cp=2 cores=1\ngroup cp 0,1\n"
-                                     "attend rank=0 layer=0 stage=0 source=0 time=0-100\n"
-                                     "pause rank=0 time=100-5000\n"
-                                     "wait rank=0 payload=kv layer=0 stage=0 time=5000-5100\n"
-                                     "attend rank=1 layer=0 stage=0 source=1 time=0-100\n"),
+      makeStepAccount(*test::makeTrace("run cp=2 cores=1\ngroup cp 0,1\n"
+                                       "attend rank=0 layer=0 stage=0 source=0 time=0-100\n"
+                                       "pause rank=0 time=100-5000\n"
+                                       "wait rank=0 payload=kv layer=0 stage=0 time=5000-5100\n"
+                                       "attend rank=1 layer=0 stage=0 source=1 time=0-100\n"),
                       firstStep());
   EXPECT_EQ(account.ranks[0].step_ns, 200);
   EXPECT_EQ(account.ranks[0].used(TimeUse::kExposed), 100);
@@ -219,13 +219,14 @@ TEST(StepAccountTest, PausesAreLeftOutAndVirtualRanksSaySo) {
 
 TEST(StepAccountTest, ARecordingWithoutLengthsSaysThatItCannotKnow) {
   const StepAccount account = makeStepAccount(
-      *test::traceOf("group cp 0\nattend rank=0 layer=0 stage=0 source=0 time=5-5\n"), firstStep());
+      *test::makeTrace("group cp 0\nattend rank=0 layer=0 stage=0 source=0 time=5-5\n"),
+      firstStep());
   EXPECT_FALSE(account.timed);
   EXPECT_NE(account.sentence.find("not recorded"), std::string::npos);
 }
 
 TEST(SpanDetailsTest, ABarLeadsToItsEventAndSaysWhatIsKnown) {
-  const auto trace = test::traceOf(kStep);
+  const auto trace = test::makeTrace(kStep);
   const auto tracks = makeTracks(*trace);
   const SpanTree& lane = tracks->of(kZero)->lane(LaneKind::kKv);
   const auto hit = spanAt(lane, 405, 10);
@@ -242,7 +243,7 @@ TEST(SpanDetailsTest, ABarLeadsToItsEventAndSaysWhatIsKnown) {
 }
 
 TEST(SpanDetailsTest, TheShortestOfWhatLiesAboveEachOtherIsMeant) {
-  const auto tracks = makeTracks(*test::traceOf(
+  const auto tracks = makeTracks(*test::makeTrace(
       "grad_sync rank=0 time=0-100\nclip rank=0 time=40-60\noptimizer rank=0 time=90-95\n"));
   const SpanTree& lane = tracks->of(kZero)->lane(LaneKind::kCompute);
   EXPECT_EQ(spanAt(lane, 50, 1)->length(), 20);
@@ -250,7 +251,7 @@ TEST(SpanDetailsTest, TheShortestOfWhatLiesAboveEachOtherIsMeant) {
 }
 
 TEST(TrackSearchTest, FindsTheNextAndTheOneBefore) {
-  const auto trace = test::traceOf(kStep);
+  const auto trace = test::makeTrace(kStep);
   const auto tracks = makeTracks(*trace);
   const auto find = [&](const char* words, double from, bool back = false) {
     return findSpan(*trace, *tracks, {kZero, kOne}, parseTrackQuery(words), from, back);

@@ -36,7 +36,7 @@ Mask Mask::packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t leng
   return mask;
 }
 
-int Mask::documentOf(TokenIndex token) const {
+int Mask::documentAt(TokenIndex token) const {
   const TokenRun* document = runWith(documents, token);
   return document ? static_cast<int>(document - documents.data()) : -1;
 }
@@ -45,8 +45,8 @@ bool Mask::allows(TokenIndex query, TokenIndex key) const {
   if (causal && key > query) return false;
   if (window > 0 && query.value() - key.value() >= window) return false;
   if (documents.empty()) return true;
-  const int document = documentOf(query);
-  return document >= 0 && document == documentOf(key);
+  const int document = documentAt(query);
+  return document >= 0 && document == documentAt(key);
 }
 
 MaskKind Mask::kind() const {

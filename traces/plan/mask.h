@@ -27,7 +27,7 @@ struct Mask : PieceRule {
   bool isFull() const { return !causal && window == 0 && documents.empty(); }
   bool allows(TokenIndex query, TokenIndex key) const;
   /// Returns the document of a token, or -1 for padding.
-  int documentOf(TokenIndex token) const;
+  int documentAt(TokenIndex token) const;
   MaskKind kind() const;
 
   friend bool operator==(const Mask&, const Mask&) = default;

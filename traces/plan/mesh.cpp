@@ -3,21 +3,21 @@
 
 namespace ringscope::traces {
 
-MeshPlace Mesh::placeOf(WorldRank rank) const {
+MeshPlace Mesh::placeFor(WorldRank rank) const {
   const int r = rank.value();
   return {GroupRank::of(r / (tp * cp)), GroupRank::of(r / cp % tp), GroupRank::of(r % cp)};
 }
 
-WorldRank Mesh::rankOf(const MeshPlace& place) const {
+WorldRank Mesh::rankFor(const MeshPlace& place) const {
   return WorldRank::of((place.dp.value() * tp + place.tp.value()) * cp + place.cp.value());
 }
 
 std::vector<WorldRank> Mesh::row(WorldRank rank, GroupRank MeshPlace::*axis, int size) const {
   std::vector<WorldRank> ranks;
-  MeshPlace place = placeOf(rank);
+  MeshPlace place = placeFor(rank);
   for (const GroupRank at : everyRank(size)) {
     place.*axis = at;
-    ranks.push_back(rankOf(place));
+    ranks.push_back(rankFor(place));
   }
   return ranks;
 }
@@ -47,7 +47,7 @@ std::vector<GroupRecord> Mesh::groups(int ulysses) const {
   };
   add(GroupAxis::kWorld, ranks());
   for (const WorldRank rank : ranks()) {
-    const MeshPlace at = placeOf(rank);
+    const MeshPlace at = placeFor(rank);
     if (at.dp == kFirst) add(GroupAxis::kDp, dpGroup(rank));
     if (at.tp == kFirst) add(GroupAxis::kTp, tpGroup(rank));
     if (at.cp == kFirst) add(GroupAxis::kCp, cpGroup(rank));

@@ -23,8 +23,8 @@ struct Mesh {
   int worldSize() const { return dp * tp * cp; }
   /// Returns all ranks in order.
   std::vector<WorldRank> ranks() const { return ranksFrom(WorldRank::of(0), worldSize()); }
-  MeshPlace placeOf(WorldRank rank) const;
-  WorldRank rankOf(const MeshPlace& place) const;
+  MeshPlace placeFor(WorldRank rank) const;
+  WorldRank rankFor(const MeshPlace& place) const;
 
   /// Return the ranks that differ from `rank` in one coordinate only, ordered by that coordinate.
   /// The rank itself is among them.

@@ -5,7 +5,7 @@ namespace ringscope::traces {
 
 std::vector<Piece> piecesFor(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,
                              GroupRank source_rank) {
-  return piecesOf(layout.shard(query_rank), layout.shard(source_rank), mask);
+  return piecesBetween(layout.shard(query_rank), layout.shard(source_rank), mask);
 }
 
 WhyEmpty whyEmpty(const ShardLayout& layout, const Mask& mask, GroupRank query_rank,

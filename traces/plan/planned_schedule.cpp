@@ -21,7 +21,7 @@ std::vector<WorldRank> worldRanks(const PlannedAttention& p,
 /// Sets the heads of the model that the rank attends: its tp rank's part, and of that its Ulysses
 /// share.
 void setHeads(ScheduleRecord& record, const PlannedAttention& p, int ulysses) {
-  const MeshPlace at = p.mesh.placeOf(p.world_rank);
+  const MeshPlace at = p.mesh.placeFor(p.world_rank);
   const std::int64_t queries = p.query_heads / p.mesh.tp;
   const std::int64_t keys = std::max<std::int64_t>(1, p.kv_heads / p.mesh.tp);
   const GroupRank share = HybridPlace::of(at.cp, ulysses).among_neighbours;
@@ -42,7 +42,7 @@ std::vector<PieceRecord> records(const std::vector<Piece>& pieces) {
 
 std::vector<ScheduleRecord> plannedSchedules(const PlannedAttention& p, std::int32_t train_step) {
   const bool alone = p.layout.cpSize() == 1;
-  const GroupRank seat = p.mesh.placeOf(p.world_rank).cp;
+  const GroupRank seat = p.mesh.placeFor(p.world_rank).cp;
   const int ulysses = alone ? 1 : p.ulysses, rings = p.layout.cpSize() / ulysses;
   const HybridPlace here = HybridPlace::of(seat, ulysses);
   const GroupRank ring_rank = alone ? GroupRank::of(0) : here.in_ring;

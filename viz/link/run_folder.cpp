@@ -43,7 +43,7 @@ QString stemOf(const QDateTime& now, const QString& words) {
   return now.toString("yyyy-MM-dd HH-mm-ss") + " " + safeName(words);
 }
 
-qint64 bytesOf(const QString& path) {
+qint64 bytesFrom(const QString& path) {
   qint64 bytes = 0;
   if (QFileInfo(path).isDir()) {
     QDirIterator files(path, QDir::Files | QDir::Hidden | QDir::NoSymLinks,
@@ -143,7 +143,7 @@ std::vector<RunFolder::Run> RunFolder::unpinnedRuns() const {
     const QString path = path_ + "/" + name;
     const QFileInfo file(path);
     if (!file.exists() || file.isSymLink() || isPinned(path)) continue;
-    runs.push_back({name, bytesOf(path), file.lastModified()});
+    runs.push_back({name, bytesFrom(path), file.lastModified()});
   }
   std::ranges::stable_sort(runs, {}, &Run::modified);
   return runs;

@@ -15,7 +15,7 @@ using traces::RowDifference;
 
 constexpr double kMostDecades = 8;
 
-std::string nameOf(const std::string& tensor) {
+std::string nameFor(const std::string& tensor) {
   return tensor.starts_with("buffer.") ? tensor.substr(7) : tensor;
 }
 
@@ -23,8 +23,8 @@ bool isOfAttention(const MapSubject& subject) {
   return subject.place.layer.exists();
 }
 
-std::string titleOf(const MapSubject& subject) {
-  std::string title = "|A − B| OF " + nameOf(subject.tensor);
+std::string titleFor(const MapSubject& subject) {
+  std::string title = "|A − B| OF " + nameFor(subject.tensor);
   if (!isOfAttention(subject)) return title + ", BY SEQUENCE AND TOKEN";
   const bool backward = subject.place.direction == traces::Direction::kBackward;
   return title + ", LAYER " + toString(subject.place.layer) +
@@ -114,7 +114,7 @@ std::string owners(const RowDifference& row) {
   return "rank " + toString(row.rank) + " in A, rank " + toString(row.other) + " in B";
 }
 
-std::string sizeOf(const ComparedMap& map, const RowDifference& row) {
+std::string sizeWords(const ComparedMap& map, const RowDifference& row) {
   if (map.unit.empty()) return "differs";
   const double share = map.map->share(row);
   if (std::isinf(row.difference)) return "is finite in one alone";
@@ -144,11 +144,11 @@ ComparedMap makeComparedMap(const MapSubject& subject, std::shared_ptr<const Dif
                             const std::string& problem, const traces::RunComparison& comparison) {
   ComparedMap scene;
   scene.subject = subject;
-  scene.title = titleOf(subject);
+  scene.title = titleFor(subject);
   scene.unit = unitOf(subject);
   if (!traces::hasRowsByToken(subject.tensor)) {
     scene.title = "|A − B| BY TOKEN";
-    scene.note = nameOf(subject.tensor) +
+    scene.note = nameFor(subject.tensor) +
                  " is compared as a whole. Token ids, labels, position_ids, and attention's q, k, "
                  "v, out, lse, dout, dq, dk and dv have rows by token.";
     return scene;
@@ -156,7 +156,7 @@ ComparedMap makeComparedMap(const MapSubject& subject, std::shared_ptr<const Dif
   if (!map) {
     scene.reading = problem.empty();
     scene.note =
-        scene.reading ? "Reading " + nameOf(subject.tensor) + " of both …" : "▲ " + problem;
+        scene.reading ? "Reading " + nameFor(subject.tensor) + " of both …" : "▲ " + problem;
     return scene;
   }
   addLacks("A", map->missing, scene.lacks);
@@ -194,7 +194,7 @@ std::string describeRow(const ComparedMap& map, std::size_t at, std::int64_t of)
   if (row.difference == 0)
     return words + (one ? " is " + number(row.a) + " in both" : " is equal in both") + "; " +
            owners(row);
-  words += " " + sizeOf(map, row);
+  words += " " + sizeWords(map, row);
   words += one ? "; " : "; most at number " + std::to_string(row.element) + ": ";
   return words + number(row.a) + " in A (rank " + toString(row.rank) + "), " + number(row.b) +
          " in B (rank " + toString(row.other) + ")";

@@ -35,7 +35,7 @@ ComparedRuns compareFiles(const std::string& run, const std::string& other,
   ComparedRuns runs{
       {run, runHeadline(*a, false)},
       {other, runHeadline(*b, false)},
-      traces::compareRuns(*a, *b, equal.get(), traces::partOf(go_on, kOpening, kCompared))};
+      traces::compareRuns(*a, *b, equal.get(), traces::partFor(go_on, kOpening, kCompared))};
   if (traces::goesOn(go_on, kCompared)) tellDiagnosis(traces::diagnose(*b), runs.other);
   return runs;
 }

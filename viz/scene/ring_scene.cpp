@@ -24,7 +24,7 @@ struct Source {
   const GroupPass& pass;
 };
 
-std::int64_t elementsOf(const traces::TensorRecord& tensor) {
+std::int64_t countElements(const traces::TensorRecord& tensor) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : tensor.shape) elements *= extent;
   return elements;
@@ -36,7 +36,7 @@ MeanLse lseAfter(const Trace& trace, const Place& place, WorldRank rank) {
   const auto recorded = trace.tensorsAt({traces::TensorKind::kRunningLse}, place, rank);
   if (recorded.empty()) return {};
   const auto& stats = recorded.back()->stats;
-  return {stats.mean, elementsOf(*recorded.back()) - stats.inf - stats.nan};
+  return {stats.mean, countElements(*recorded.back()) - stats.inf - stats.nan};
 }
 
 MovingPacket packetOf(const Event& send, const StageWindow& window) {
@@ -123,9 +123,9 @@ RankScene rankAt(const Source& source, WorldRank rank, const Place& place,
     for (const Event& event : source.trace.eventsAt(step, rank)) {
       const bool now = step == place;
       if (event.kind == EventKind::kAttend)
-        addCells(scene.cells, bandOf(event, source.pass.stage(rank, step.stage, event.source_rank)),
-                 source.pass.rows(rank), source.pass.rows(event.source_rank), event.source_rank,
-                 now);
+        addCells(
+            scene.cells, bandFor(event, source.pass.stage(rank, step.stage, event.source_rank)),
+            source.pass.rows(rank), source.pass.rows(event.source_rank), event.source_rank, now);
       if (!now) continue;
       takeEvent(scene, packets, event);
       if (event.kind == EventKind::kAttend) queries.emplace_back(event.q_begin, event.q_end);

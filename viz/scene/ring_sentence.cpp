@@ -46,7 +46,7 @@ class Sentence {
       return who + " adds to dK and dV of " + blocks() + "; dQ of " + queries() + " stays" +
              posting() + unplanned();
     return who + " attends " + queries() + " to " +
-           (rank_.sources.size() > 1 ? gathered() : keysOf(rank_.sources.front())) + lse() +
+           (rank_.sources.size() > 1 ? gathered() : keysFor(rank_.sources.front())) + lse() +
            posting() + unplanned();
   }
 
@@ -100,7 +100,7 @@ class Sentence {
       if (event.kind != EventKind::kAttend || event.source_rank != source) continue;
       runs.emplace_back(event.k_begin, event.k_end);
       const StageRecord* planned = pass_.stage(rank_.rank, rank_.place.stage, source);
-      pairs += bandOf(event, planned).pairs();
+      pairs += bandFor(event, planned).pairs();
       keys.in_part = keys.in_part || (!planned && event.mask == traces::PieceMask::kTileMask);
     }
     std::ranges::sort(runs);
@@ -116,7 +116,7 @@ class Sentence {
   }
 
   /// "its own block 2, causally", "the first half of block 1", "24 of the 32 keys of block 3"
-  std::string keysOf(WorldRank source) const {
+  std::string keysFor(WorldRank source) const {
     const AttendedKeys keys = attendedKeys(source);
     const auto& rows = pass_.rows(source);
     const std::int64_t all = rows.empty() ? 0 : rows.back().end, count = keys.count();

@@ -128,8 +128,8 @@ std::shared_ptr<const Tracks> makeTracks(const traces::Trace& trace, std::int32_
                                          std::int32_t last_step) {
   TracksBuilder builder;
   for (int rank = 0; rank < trace.worldSize(); ++rank)
-    for (const Event& event : trace.eventsAt(traces::firstPlaceOf(first_step),
-                                             traces::lastPlaceOf(last_step), WorldRank::of(rank)))
+    for (const Event& event : trace.eventsAt(traces::firstPlaceIn(first_step),
+                                             traces::lastPlaceIn(last_step), WorldRank::of(rank)))
       builder.take(event);
   return builder.finish(false);
 }

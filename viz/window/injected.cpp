@@ -9,7 +9,7 @@ namespace ringscope::viz {
 namespace {
 
 /// Nothing where no step is said.
-std::optional<std::int64_t> stepOf(const nlohmann::json& change) {
+std::optional<std::int64_t> findStep(const nlohmann::json& change) {
   const auto step = change.find("from_train_step");
   if (step == change.end() || !step->is_number_integer() || *step < 0) return std::nullopt;
   return step->get<std::int64_t>();
@@ -36,7 +36,7 @@ Injected::Injected(const std::vector<std::string>& documents) {
     const bool added = json.value("control", nlohmann::json()) == "inject",
                taken_away = json.value("control", nlohmann::json()) == "lift";
     if ((added || taken_away) && json.contains("mistake"))
-      changes_.push_back({json["mistake"], taken_away, stepOf(json)});
+      changes_.push_back({json["mistake"], taken_away, findStep(json)});
   }
 }
 

@@ -70,12 +70,12 @@ nlohmann::json fieldsOf(const RunConfig& config) {
   return fields;
 }
 
-QString textOf(const nlohmann::json& value) {
+QString asText(const nlohmann::json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return QString::fromStdString(value.get<std::string>());
   if (!value.is_array()) return QString::fromStdString(value.dump());
   QStringList items;
-  for (const auto& item : value) items << textOf(item);
+  for (const auto& item : value) items << asText(item);
   return items.join(", ");
 }
 
@@ -85,7 +85,7 @@ bool isUnused(const Setting& setting, const nlohmann::json& fields) {
   if (key == "window") return fields["mask"] != traces::name(traces::MaskKind::kWindow);
   if (key == "separator") return fields["mask"] != traces::name(traces::MaskKind::kDocuments);
   if (key == "ulysses") return fields["ulysses"] == 0;
-  return fields[setting.field] == false || textOf(fields[setting.field]).isEmpty();
+  return fields[setting.field] == false || asText(fields[setting.field]).isEmpty();
 }
 
 /// Throws inputError where the catalogue has no such mistake.
@@ -151,9 +151,9 @@ QStringList RunConfig::arguments() const {
     if (value.is_boolean())
       args << setting.option;
     else if (value.is_array())
-      for (const auto& item : value) args << setting.option << textOf(item);
+      for (const auto& item : value) args << setting.option << asText(item);
     else
-      args << setting.option << textOf(value);
+      args << setting.option << asText(value);
   }
   for (const QString& mistake : sealed)
     if (!mistakes.contains(mistake)) args << "--mistake" << mistake;
@@ -211,7 +211,7 @@ QString changes(const RunConfig& before, const RunConfig& after) {
     if (was[setting.field] == is[setting.field] || key == "steps" || key == "trace" ||
         key == "capture")
       continue;
-    const QString from = textOf(was[setting.field]), to = textOf(is[setting.field]);
+    const QString from = asText(was[setting.field]), to = asText(is[setting.field]);
     const bool sample = key == "text" && before.tokens.empty() && after.tokens.empty();
     const QString none = sample ? "the sample text" : "none";
     words

@@ -22,7 +22,7 @@ E chosen(const QComboBox* box) {
 
 /// Every name of an enumeration, in its order.
 template <traces::NamedEnum E>
-QStringList namesOf() {
+QStringList allNames() {
   QStringList names;
   for (const char* name : traces::EnumNames<E>::kNames) names << name;
   return names;
@@ -126,14 +126,14 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
   cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
   steps_ = number("Training steps", 1000, 10);
   seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
-  strategy_ = choice("Strategy", namesOf<traces::Strategy>());
+  strategy_ = choice("Strategy", allNames<traces::Strategy>());
   balance_ = choice("Balance", {"head_tail", "none", "striped", "per_document"});
   mask_ = choice("Mask", {"causal", "full", "window", "documents"});
   window_ = number("Window", 1 << 20, 64);
   window_->setToolTip("Keys seen to the left, the query's own included");
-  kernel_ = choice("Kernel", namesOf<traces::Kernel>());
+  kernel_ = choice("Kernel", allNames<traces::Kernel>());
   kernel_->setToolTip("The operator that attends a block");
-  p2p_ = choice("Hops", namesOf<traces::PointToPoint>());
+  p2p_ = choice("Hops", allNames<traces::PointToPoint>());
   p2p_->setToolTip("How the send and the receive of a hop are posted: together, or each by itself");
   launch_ = choice("Launch", {"threads", "processes"});
   launch_->setToolTip("What a rank is");

@@ -29,7 +29,7 @@ std::vector<double> secondsOfHops(
   const auto meeting = engine::threadTransport(transport, std::chrono::seconds(60));
   std::vector<std::vector<double>> times(hops.size());
   auto rank = [&](engine::GroupRank r) {
-    const Backend backend = meeting->backendOf("both", r, 2);
+    const Backend backend = meeting->makeBackend("both", r, 2);
     at::Tensor mine = at::full({bytes}, r.value(), at::kByte), theirs = at::zeros_like(mine);
     for (int round = 0; round < kWarmUp + kRounds; ++round)
       for (std::size_t way = 0; way < hops.size(); ++way) {

@@ -33,7 +33,7 @@ double nanosecondsEach(int rounds, const std::function<void(int)>& stage) {
   return median(std::move(all));
 }
 
-traces::Place placeOf(int i) {
+traces::Place placeFor(int i) {
   return {i / 1000, traces::Layer::of(0), traces::Direction::kForward, traces::RingStep::of(i % 8)};
 }
 
@@ -51,15 +51,15 @@ nlohmann::json benchObserve(const BenchOptions& o) {
   engine::Observer recording(kRank, &recorder, engine::CapturePolicy::none(), nullptr);
   const double nvtx = nanosecondsEach(o.rounds, [](int i) {
     traces::Event event;
-    event.place = placeOf(i);
+    event.place = placeFor(i);
     engine::nvtxBegin(event, event.bytes);
     engine::nvtxEnd();
   });
   const double unrecorded = nanosecondsEach(o.rounds, [&](int i) {
-    const engine::StageScope scope(silent, EventKind::kAttend, placeOf(i), kRank);
+    const engine::StageScope scope(silent, EventKind::kAttend, placeFor(i), kRank);
   });
   const double recorded = nanosecondsEach(o.rounds, [&](int i) {
-    const engine::StageScope scope(recording, EventKind::kAttend, placeOf(i), kRank);
+    const engine::StageScope scope(recording, EventKind::kAttend, placeFor(i), kRank);
   });
   return {{"bench", "observe"},
           {"stages", kStages},

@@ -33,7 +33,7 @@ struct Case {
 };
 
 template <typename T>
-T oneOf(std::mt19937& random, const std::vector<T>& list) {
+T pickOne(std::mt19937& random, const std::vector<T>& list) {
   return list[random() % list.size()];
 }
 
@@ -43,7 +43,7 @@ Enum anyOf(std::mt19937& random, const Fits& fits) {
   std::vector<Enum> values;
   for (std::size_t i = 0; i < traces::kValueCount<Enum>; ++i)
     if (fits(static_cast<Enum>(i))) values.push_back(static_cast<Enum>(i));
-  return oneOf(random, values);
+  return pickOne(random, values);
 }
 
 engine::Mask randomMask(std::mt19937& random, std::int64_t length) {
@@ -72,13 +72,13 @@ Case randomCase(std::mt19937& random, const std::string& type, const BenchOption
   c.type = type;
   const auto dtype = type == "float32" ? at::kFloat : type == "float16" ? at::kHalf : at::kBFloat16;
   c.config.fp8 = type == "fp8";
-  c.config.cp = oneOf(random, o.ranks.empty() ? std::vector{2, 4, 8, 16} : o.ranks);
+  c.config.cp = pickOne(random, o.ranks.empty() ? std::vector{2, 4, 8, 16} : o.ranks);
   c.config.capture = "none";
   const auto doublings = static_cast<std::uint32_t>(std::log2(static_cast<double>(o.length) / 64));
   const std::int64_t length = std::int64_t{64} << random() % (doublings + 1);
-  const std::int64_t kv = oneOf<std::int64_t>(random, {1, 2}), heads = 2,
-                     width = oneOf<std::int64_t>(random, {8, 16, 32, 64, 128});
-  const double size = oneOf(random, std::vector{0.3, 1.0, 2.0});
+  const std::int64_t kv = pickOne<std::int64_t>(random, {1, 2}), heads = 2,
+                     width = pickOne<std::int64_t>(random, {8, 16, 32, 64, 128});
+  const double size = pickOne(random, std::vector{0.3, 1.0, 2.0});
   const auto tensor = [&](std::int64_t h) {
     return (at::randn({1, h, length, width}) * size).to(dtype);
   };

@@ -14,7 +14,7 @@ namespace ringscope::app {
 template <traces::NamedEnum E>
 CLI::Option* addNamed(CLI::App& command, const std::string& option, std::optional<E>& target,
                       const std::string& description,
-                      const std::vector<std::string>& allowed = traces::namesOf<E>()) {
+                      const std::vector<std::string>& allowed = traces::allNames<E>()) {
   const auto set = [&target](const std::string& text) { target = traces::parse<E>(text); };
   return command.add_option_function<std::string>(option, set, description)
       ->check(CLI::IsMember(allowed));
@@ -24,7 +24,7 @@ CLI::Option* addNamed(CLI::App& command, const std::string& option, std::optiona
 template <traces::NamedEnum E>
 CLI::Option* addNamed(CLI::App& command, const std::string& option, E& target,
                       const std::string& description,
-                      const std::vector<std::string>& allowed = traces::namesOf<E>()) {
+                      const std::vector<std::string>& allowed = traces::allNames<E>()) {
   const auto set = [&target](const std::string& text) { target = traces::parse<E>(text); };
   return command.add_option_function<std::string>(option, set, description)
       ->check(CLI::IsMember(allowed))

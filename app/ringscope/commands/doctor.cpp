@@ -37,7 +37,7 @@ struct Known {
 Known knownOf(const traces::Diagnosis& diagnosis, const traces::Baseline& baseline) {
   Known known{{}, baseline.gone(diagnosis)};
   for (const traces::Finding& finding : diagnosis.findings())
-    if (baseline.accepts(finding)) known.accepted.push_back(traces::Baseline::identityOf(finding));
+    if (baseline.accepts(finding)) known.accepted.push_back(traces::Baseline::identityFor(finding));
   return known;
 }
 
@@ -47,7 +47,7 @@ std::string list(const std::string& title, const std::vector<std::string>& lines
   return text;
 }
 
-std::string textOf(const traces::Diagnosis& diagnosis, const Known& known,
+std::string asText(const traces::Diagnosis& diagnosis, const Known& known,
                    const std::string& baseline) {
   const auto found = static_cast<std::int64_t>(diagnosis.findings().size());
   return traces::toText(diagnosis) +
@@ -74,7 +74,7 @@ int run(const Options& o) {
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto diagnosis = traces::diagnose(*trace);
   const Known known = knownOf(diagnosis, baseline);
-  std::cout << (o.json ? jsonOf(diagnosis, known, compared) : textOf(diagnosis, known, o.baseline));
+  std::cout << (o.json ? jsonOf(diagnosis, known, compared) : asText(diagnosis, known, o.baseline));
   if (!o.sarif.empty())
     write(o.sarif, dumped(traces::toSarif(diagnosis, o.trace, RINGSCOPE_VERSION,
                                           compared ? &baseline : nullptr)));

@@ -17,7 +17,7 @@ namespace ringscope::app {
 namespace {
 
 nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
-  const traces::Ending ending = traces::endingOf(trace);
+  const traces::Ending ending = traces::findEnding(trace);
   nlohmann::json json = {{"path", traces::toUtf8(path)},
                          {"bytes", traces::sizeOfRecording(path)},
                          {"format", traces::kFormatVersion},
@@ -40,7 +40,7 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
                         {"unmatched_messages", imported->unmatched_messages},
                         {"standing", imported->standing},
                         {"lacks", imported->lacks}};
-  for (const traces::Hang& hang : traces::hangsOf(trace))
+  for (const traces::Hang& hang : traces::findHangs(trace))
     json["hangs"].push_back(traces::toJson(hang));
   if (trace.end()) {
     json["dropped_events"] = trace.end()->dropped_events;
@@ -111,7 +111,7 @@ void defineInfo(CLI::App& command, int&) {
     }
     printText(info, knowsAttention(*trace));
     printImported(*trace);
-    for (const traces::Hang& hang : traces::hangsOf(*trace))
+    for (const traces::Hang& hang : traces::findHangs(*trace))
       std::cout << "hang: " << traces::describe(hang) << "\n";
   });
 }

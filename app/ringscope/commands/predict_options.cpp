@@ -16,7 +16,7 @@ void addNamed(CLI::App& command, const std::string& option, E& target, const std
   command
       .add_option_function<std::string>(
           option, [&target](const std::string& value) { target = parse<E>(value); }, text)
-      ->check(CLI::IsMember(namesOf<E>()))
+      ->check(CLI::IsMember(allNames<E>()))
       ->default_str(name(target));
 }
 

@@ -44,10 +44,10 @@ std::vector<at::Tensor> AllGatherAttention::gather(const at::Tensor& k, const at
 AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at::Tensor& k,
                                             const at::Tensor& v, Layer layer) {
   const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kForward);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kForward);
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);
-  const auto schedule = scheduleOf(schedule_, {layout_, mask_}, layer, Direction::kForward);
+  const auto schedule = scheduleFor(schedule_, {layout_, mask_}, layer, Direction::kForward);
   RunningResult running;
   for (const RingStage& stage : schedule.stages) {
     const at::Tensor& kv = blocks[stage.source_rank.index()];
@@ -63,11 +63,11 @@ AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout_in,
                                                     const AttentionResult& result, Layer layer) {
   const at::Tensor q = fp8_ ? roundedToFp8(queries) : queries;
   const at::Tensor dout = inKernelOrder(dout_in);
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kBackward);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kBackward);
   context_.arriveAt(place);
   const auto blocks = gather(k, v, place);
-  const auto schedule = scheduleOf(schedule_, {layout_, mask_}, layer, Direction::kBackward);
-  const auto type = sumTypeOf(q);
+  const auto schedule = scheduleFor(schedule_, {layout_, mask_}, layer, Direction::kBackward);
+  const auto type = sumTypeFor(q);
   const auto options = q.options().dtype(type);
   RowSums dq(at::empty(q.sizes(), options));
   std::vector<at::Tensor> parts(blocks.size());
@@ -93,7 +93,7 @@ at::Tensor AllGatherAttention::reduce(const std::vector<at::Tensor>& parts, cons
   Exchange exchange = group_.allToAll(parts, received);
   finish(exchange, Payload::kDkv, GroupRank::none(), context_.rank(), place);
   const StageScope scope(context_.observer, EventKind::kMerge, place,
-                         context_.worldOf(context_.rank()),
+                         context_.worldRankFor(context_.rank()),
                          {.bytes = static_cast<std::int64_t>(received.front().nbytes())});
   at::Tensor sum = received.front();
   for (std::size_t r = 1; r < received.size(); ++r) sum.add_(received[r]);

@@ -69,7 +69,7 @@ RunningResult takenOver(const AttentionResult& block) {
 
 }  // namespace
 
-at::ScalarType sumTypeOf(const at::Tensor& input) {
+at::ScalarType sumTypeFor(const at::Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
@@ -84,14 +84,14 @@ BlockWorker::BlockWorker(RankContext& context, const Softmax& softmax, const Gro
     tokens_[group.communicatorRank(rank)] = layout.globalFromLocal(rank);
 }
 
-Dropout BlockWorker::dropoutOf(const Place& place, GroupRank source_rank) const {
+Dropout BlockWorker::dropoutFor(const Place& place, GroupRank source_rank) const {
   Dropout dropout = softmax_.dropout;
   dropout.seed = seedOfLayer(dropout.seed, place.train_step, place.layer);
   context_.seams.attention.dropout(context_.seamPlace(place, source_rank), dropout);
   return dropout;
 }
 
-PairPlaces BlockWorker::placesOf(GroupRank source_rank, const at::Tensor& q) const {
+PairPlaces BlockWorker::placesFor(GroupRank source_rank, const at::Tensor& q) const {
   if (tokens_.empty()) return {};
   const MeshPlace here = context_.groups.place();
   return {here.dp.value() * q.size(0), (here.tp.value() * heads_.count + heads_.index) * q.size(1),
@@ -102,11 +102,11 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
                          GroupRank source_rank, const at::Tensor& q, const at::Tensor& k,
                          const at::Tensor& v, RunningResult& running) const {
   Observer& observer = context_.observer;
-  const WorldRank source = context_.worldOf(source_rank);
+  const WorldRank source = context_.worldRankFor(source_rank);
   const AttentionSeams& seams = context_.seams.attention;
   const SeamPlace at = context_.seamPlace(place, source_rank);
-  const Dropout dropout = dropoutOf(place, source_rank);
-  const PairPlaces places = placesOf(source_rank, q);
+  const Dropout dropout = dropoutFor(place, source_rank);
+  const PairPlaces places = placesFor(source_rank, q);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     const PieceIndex index = PieceIndex::of(i);
@@ -166,12 +166,12 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
                                                       RowSums& dq) const {
   BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
   context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
-  const Dropout dropout = dropoutOf(place, source_rank);
-  const PairPlaces places = placesOf(source_rank, q);
+  const Dropout dropout = dropoutFor(place, source_rank);
+  const PairPlaces places = placesFor(source_rank, q);
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    StageScope scope(context_.observer, EventKind::kAttend, place, context_.worldOf(source_rank),
-                     {.bytes = keyBytes(pieces[i], k, v)});
+    StageScope scope(context_.observer, EventKind::kAttend, place,
+                     context_.worldRankFor(source_rank), {.bytes = keyBytes(pieces[i], k, v)});
     setPiece(scope.event(), pieces[i], PieceIndex::of(i));
     const bool whole = dropout.p > 0 || q.is_cuda() || softmax_.kernel == traces::Kernel::kMath;
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
@@ -191,10 +191,10 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
                                          const at::Tensor& q, const at::Tensor& k,
                                          const at::Tensor& v) const {
   Observer& observer = context_.observer;
-  const WorldRank own = context_.worldOf(context_.rank());
+  const WorldRank own = context_.worldRankFor(context_.rank());
   const MemoryScope memory(MemoryCategory::kOutLse);
-  const Dropout dropout = dropoutOf(place, context_.rank());
-  const PairPlaces places = placesOf(context_.rank(), q);
+  const Dropout dropout = dropoutFor(place, context_.rank());
+  const PairPlaces places = placesFor(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     AttentionResult block;
     {
@@ -220,11 +220,11 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                                                     const AttentionResult& result) const {
   BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
   context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);
-  const Dropout dropout = dropoutOf(place, context_.rank());
-  const PairPlaces places = placesOf(context_.rank(), q);
+  const Dropout dropout = dropoutFor(place, context_.rank());
+  const PairPlaces places = placesFor(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     StageScope scope(context_.observer, EventKind::kAttend, place,
-                     context_.worldOf(context_.rank()), {.bytes = keyBytes(piece, k, v)});
+                     context_.worldRankFor(context_.rank()), {.bytes = keyBytes(piece, k, v)});
     setPiece(scope.event(), piece, index);
     return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
                                                     in.scale, dropout, places)

@@ -69,8 +69,8 @@ class BlockWorker {
 
  private:
   /// Returns the dropout of one layer, which is the same in forward and backward.
-  Dropout dropoutOf(const traces::Place& place, GroupRank source_rank) const;
-  PairPlaces placesOf(GroupRank source_rank, const at::Tensor& q) const;
+  Dropout dropoutFor(const traces::Place& place, GroupRank source_rank) const;
+  PairPlaces placesFor(GroupRank source_rank, const at::Tensor& q) const;
 
   RankContext& context_;
   Softmax softmax_;
@@ -80,6 +80,6 @@ class BlockWorker {
 };
 
 /// Returns the type in which gradients of this input are summed.
-at::ScalarType sumTypeOf(const at::Tensor& input);
+at::ScalarType sumTypeFor(const at::Tensor& input);
 
 }  // namespace ringscope::engine

@@ -29,16 +29,16 @@ AttentionGradients ContextParallelOp::backward(const at::Tensor& dout, const at:
   return {g.dq.to(type), g.dk.to(type), g.dv.to(type)};
 }
 
-traces::Place ContextParallelOp::placeOf(RingStep ring_step, Layer layer,
-                                         Direction direction) const {
+traces::Place ContextParallelOp::placeFor(RingStep ring_step, Layer layer,
+                                          Direction direction) const {
   return {train_step_, layer, direction, ring_step};
 }
 
-RingSchedule ContextParallelOp::scheduleOf(const RingSchedule& planned, const AttentionPlan& plan,
-                                           Layer layer, Direction direction) const {
+RingSchedule ContextParallelOp::scheduleFor(const RingSchedule& planned, const AttentionPlan& plan,
+                                            Layer layer, Direction direction) const {
   RingSchedule schedule = planned;
-  context_.seams.attention.schedule(context_.seamPlace(placeOf(RingStep::none(), layer, direction)),
-                                    plan, schedule);
+  context_.seams.attention.schedule(
+      context_.seamPlace(placeFor(RingStep::none(), layer, direction)), plan, schedule);
   return schedule;
 }
 
@@ -54,7 +54,8 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
     const std::int64_t begin = traces::steadyNow();
     {
       StageScope scope(context_.observer, traces::EventKind::kWait, place,
-                       context_.worldOf(sent_source), {exchange.firstPeer(), exchange.bytes()});
+                       context_.worldRankFor(sent_source),
+                       {exchange.firstPeer(), exchange.bytes()});
       scope.event().payload = payload;
       scope.event().exchange = common.exchange;
       scope.event().group = common.group;
@@ -63,7 +64,7 @@ void ContextParallelOp::finish(Exchange& exchange, Payload payload, GroupRank se
     hops_.wait_ns += traces::steadyNow() - begin;
     for (const TransferReport& report : reports) {
       const GroupRank source = report.is_send ? sent_source : received_source;
-      common.source_rank = source.exists() ? context_.worldOf(source) : report.peer_in_world;
+      common.source_rank = source.exists() ? context_.worldRankFor(source) : report.peer_in_world;
       context_.observer.transfer(report, report.peer_in_world, common);
       if (report.is_send) hops_.add(report, payload, place.direction);
     }

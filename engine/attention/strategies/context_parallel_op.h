@@ -41,10 +41,10 @@ class ContextParallelOp : public AttentionOp {
                                           const AttentionResult& result, Layer layer) = 0;
 
  protected:
-  traces::Place placeOf(RingStep ring_step, Layer layer, traces::Direction direction) const;
+  traces::Place placeFor(RingStep ring_step, Layer layer, traces::Direction direction) const;
   /// Returns the schedule of a layer and direction: `planned` after the seam has changed it.
-  RingSchedule scheduleOf(const RingSchedule& planned, const AttentionPlan& plan, Layer layer,
-                          traces::Direction direction) const;
+  RingSchedule scheduleFor(const RingSchedule& planned, const AttentionPlan& plan, Layer layer,
+                           traces::Direction direction) const;
   /// Waits for the exchange and records its messages. `sent_source` and `received_source` are the
   /// cp ranks whose blocks the messages carry; none: the peer's own block.
   void finish(Exchange& exchange, traces::Payload payload, GroupRank sent_source,

@@ -9,7 +9,7 @@
 namespace ringscope::engine {
 namespace {
 
-at::Tensor bytesOf(const at::Tensor& t) {
+at::Tensor bytesFrom(const at::Tensor& t) {
   return t.contiguous().view(at::kByte).reshape({-1});
 }
 
@@ -30,8 +30,8 @@ class Fp8Wire : public KvWire {
   at::Tensor packed(const at::Tensor& k, const at::Tensor& v) const override {
     const MemoryScope scope(MemoryCategory::kKv);
     const Quantised q = quantiseRows(at::stack({k, v}));
-    return at::cat({bytesOf(q.scales), bytesOf(q.values)});  // scales first, because they need
-                                                             // alignment
+    return at::cat({bytesFrom(q.scales), bytesFrom(q.values)});  // scales first, because they need
+                                                                 // alignment
   }
   at::Tensor unpacked(const at::Tensor& message) override {
     const MemoryScope scope(MemoryCategory::kKv);

@@ -16,7 +16,7 @@ namespace ringscope::engine {
 namespace {
 
 /// Returns the group of the given cp ranks, after the seam has changed it.
-Group groupOf(RankContext& context, std::vector<GroupRank> cp_ranks) {
+Group groupFor(RankContext& context, std::vector<GroupRank> cp_ranks) {
   return context.seams.ring.group(context.seamPlace({context.place.train_step}), context.groups,
                                   std::move(cp_ranks));
 }
@@ -30,7 +30,7 @@ ShardLayout attendedLayout(const RankContext& context, const ShardLayout& layout
 std::unique_ptr<ContextParallelOp> makeRing(RankContext& context, const traces::RunSpec& run,
                                             const ShardLayout& layout, const Mask& mask,
                                             const Softmax& softmax) {
-  return std::make_unique<RingAttention>(context, groupOf(context, everyRank(context.cp.size())),
+  return std::make_unique<RingAttention>(context, groupFor(context, everyRank(context.cp.size())),
                                          layout, mask, softmax,
                                          RingOptions{run.rotate, run.order, run.fp8, run.p2p});
 }
@@ -39,7 +39,7 @@ std::unique_ptr<ContextParallelOp> makeAllGather(RankContext& context, const tra
                                                  const ShardLayout& layout, const Mask& mask,
                                                  const Softmax& softmax) {
   return std::make_unique<AllGatherAttention>(
-      context, groupOf(context, everyRank(context.cp.size())), layout, mask, softmax, run.fp8);
+      context, groupFor(context, everyRank(context.cp.size())), layout, mask, softmax, run.fp8);
 }
 
 /// Makes attention in which neighbouring ranks share heads, and KV rotates between the groups.
@@ -50,12 +50,12 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
   const HybridPlace here = HybridPlace::of(context.rank(), ulysses);
   const int rings = context.cp.size() / ulysses;
   auto ring = std::make_unique<RingAttention>(
-      context, groupOf(context, ranksFrom(here.among_neighbours, rings, ulysses)),
+      context, groupFor(context, ranksFrom(here.among_neighbours, rings, ulysses)),
       layout.joined(ulysses), mask, softmax,
       RingOptions{
           run.rotate, run.order, run.fp8, run.p2p, {here.among_neighbours.value(), ulysses}});
   return std::make_unique<UlyssesAttention>(
-      context, groupOf(context, ranksFrom(here.first_neighbour, ulysses)),
+      context, groupFor(context, ranksFrom(here.first_neighbour, ulysses)),
       layout.segments(here.first_neighbour, ulysses), std::move(ring));
 }
 

@@ -41,7 +41,7 @@ void RingAttention::finishKv(Exchange& moving, const RingSchedule& schedule, con
 std::unique_ptr<Rotation> RingAttention::rotation(Rotate rotate, const RingSchedule& schedule,
                                                   at::Tensor first, const RingSeams::Wrap& wrap,
                                                   Layer layer, Direction direction) const {
-  return wrap(context_.seamPlace(placeOf(RingStep::none(), layer, direction)), schedule,
+  return wrap(context_.seamPlace(placeFor(RingStep::none(), layer, direction)), schedule,
               makeRotation(rotate, group_, schedule, std::move(first), options_.p2p));
 }
 
@@ -49,17 +49,17 @@ AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tens
                                        const at::Tensor& v, Layer layer) {
   const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
   const auto wire = makeWire(k);
-  const auto schedule = scheduleOf(forward_, {layout_, mask_}, layer, Direction::kForward);
+  const auto schedule = scheduleFor(forward_, {layout_, mask_}, layer, Direction::kForward);
   const auto kv = rotation(options_.rotate, schedule, wire->packed(k, v), context_.seams.ring.kv,
                            layer, Direction::kForward);
   RunningResult running;
   for (const RingStage& stage : schedule.stages) {
-    const Place place = placeOf(stage.ring_step, layer, Direction::kForward);
+    const Place place = placeFor(stage.ring_step, layer, Direction::kForward);
     context_.arriveAt(place);
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
     context_.observer.tensor({TensorKind::kKv}, place, held,
-                             context_.worldOf(cpRank(stage.source_rank)));
+                             context_.worldRankFor(cpRank(stage.source_rank)));
     worker_.attend(stage.pieces, place, cpRank(stage.source_rank), q, held[0], held[1], running);
     if (!stage.forwards_kv) break;
     finishKv(moving, schedule, stage, place);
@@ -85,9 +85,9 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
                                                const AttentionResult& result, Layer layer) {
   const at::Tensor q = options_.fp8 ? roundedToFp8(queries) : queries;
   const at::Tensor dout = inKernelOrder(dout_in);
-  const auto type = sumTypeOf(q);
+  const auto type = sumTypeFor(q);
   const auto wire = makeWire(k);
-  const auto schedule = scheduleOf(backward_, {layout_, mask_}, layer, Direction::kBackward);
+  const auto schedule = scheduleFor(backward_, {layout_, mask_}, layer, Direction::kBackward);
   const auto kv = rotation(options_.rotate, schedule, firstBackwardPacket(k, v, *wire, layer),
                            context_.seams.ring.kv, layer, Direction::kBackward);
   const auto options = q.options().dtype(type);
@@ -102,16 +102,16 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
     // Blocks are gathered, and the first is another rank's, so the ring must wait for it.
     Exchange gathering = kv->start();
     finish(gathering, Payload::kKv, context_.rank(), GroupRank::none(),
-           placeOf(RingStep::of(0), layer, Direction::kBackward));
+           placeFor(RingStep::of(0), layer, Direction::kBackward));
   }
   for (const RingStage& stage : schedule.stages) {
     const Place previous = place;
     const GroupRank source = cpRank(stage.source_rank);
-    place = placeOf(stage.ring_step, layer, Direction::kBackward);
+    place = placeFor(stage.ring_step, layer, Direction::kBackward);
     context_.arriveAt(place);
     Exchange moving = stage.forwards_kv ? kv->start() : Exchange();
     const at::Tensor held = wire->unpacked(kv->held());
-    context_.observer.tensor({TensorKind::kKv}, place, held, context_.worldOf(source));
+    context_.observer.tensor({TensorKind::kKv}, place, held, context_.worldRankFor(source));
     const auto parts =
         worker_.attendBackward(stage.pieces, place, source, dout, q, held[0], held[1], result, dq);
     if (returning.pending()) {
@@ -120,11 +120,12 @@ AttentionGradients RingAttention::backwardSums(const at::Tensor& dout_in, const 
     }
     {
       at::Tensor& adding_to = dkv->held();
-      const StageScope scope(context_.observer, EventKind::kMerge, place, context_.worldOf(source),
+      const StageScope scope(context_.observer, EventKind::kMerge, place,
+                             context_.worldRankFor(source),
                              {.bytes = static_cast<std::int64_t>(adding_to.nbytes())});
       (stage.ring_step == RingStep::of(0) ? storeIn : addTo)(adding_to, parts);
     }
-    context_.observer.tensor({TensorKind::kDkv}, place, dkv->held(), context_.worldOf(source));
+    context_.observer.tensor({TensorKind::kDkv}, place, dkv->held(), context_.worldRankFor(source));
     carried = source;
     if (group_.size() > 1 && (stage.forwards_kv || options_.order == Order::kDiagonalFirst))
       returning = dkv->start();

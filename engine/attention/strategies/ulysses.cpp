@@ -153,8 +153,8 @@ UlyssesAttention::ByHeads UlyssesAttention::turned(const at::Tensor& q, const at
   return {join(joined[0]), join(joined[1]), join(joined[2]), {}};
 }
 
-HeadSplit UlyssesAttention::headsOf(const at::Tensor& q, const at::Tensor& k,
-                                    const Place& place) const {
+HeadSplit UlyssesAttention::headsFor(const at::Tensor& q, const at::Tensor& k,
+                                     const Place& place) const {
   HeadSplit split = HeadSplit::of(q.size(1), k.size(1), group_.size());
   context_.seams.attention.heads(context_.seamPlace(place), split);
   return split;
@@ -162,8 +162,8 @@ HeadSplit UlyssesAttention::headsOf(const at::Tensor& q, const at::Tensor& k,
 
 AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor& k,
                                           const at::Tensor& v, Layer layer) {
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kForward);
-  const HeadSplit heads_of = headsOf(q, k, place);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kForward);
+  const HeadSplit heads_of = headsFor(q, k, place);
   context_.arriveAt(place);
   ByHeads by_heads = turned(q, k, v, heads_of, place);
   by_heads.result = inner_->forward(by_heads.q, by_heads.k, by_heads.v, layer);
@@ -176,8 +176,8 @@ AttentionResult UlyssesAttention::forward(const at::Tensor& q, const at::Tensor&
 AttentionGradients UlyssesAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,
                                                   const at::Tensor& k, const at::Tensor&,
                                                   const AttentionResult&, Layer layer) {
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kBackward);
-  const HeadSplit heads_of = headsOf(q, k, place);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kBackward);
+  const HeadSplit heads_of = headsFor(q, k, place);
   context_.arriveAt(place);
   const ByHeads by_heads = std::move(kept_.at(layer));
   kept_.erase(layer);

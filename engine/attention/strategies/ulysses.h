@@ -39,7 +39,7 @@ class UlyssesAttention : public ContextParallelOp {
                                             const std::vector<std::vector<std::int64_t>>& shapes,
                                             const traces::Place& place);
   /// Returns the heads of each rank for this layer and direction.
-  HeadSplit headsOf(const at::Tensor& q, const at::Tensor& k, const traces::Place& place) const;
+  HeadSplit headsFor(const at::Tensor& q, const at::Tensor& k, const traces::Place& place) const;
   /// Converts query heads from [B, H, S_local, …] to [B, H / size, S_local · size, …].
   at::Tensor toHeads(const at::Tensor& t, const traces::Place& place);
   /// Inverts toHeads().

@@ -25,13 +25,13 @@ at::Tensor WholeAttention::rounded(const at::Tensor& t) const {
 
 std::vector<Piece> WholeAttention::piecesAt(const Place& place) {
   context_.arriveAt(place);
-  const auto schedule = scheduleOf(schedule_, {layout_, mask_}, place.layer, place.direction);
+  const auto schedule = scheduleFor(schedule_, {layout_, mask_}, place.layer, place.direction);
   return schedule.stages.front().pieces;
 }
 
 AttentionResult WholeAttention::forward(const at::Tensor& q, const at::Tensor& k,
                                         const at::Tensor& v, Layer layer) {
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kForward);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kForward);
   const auto pieces = piecesAt(place);
   AttentionResult result = worker_.attendWhole(pieces, place, rounded(q), rounded(k), rounded(v));
   return BlockWorker::finished({std::move(result.out), std::move(result.lse)}, q, sinks_);
@@ -40,7 +40,7 @@ AttentionResult WholeAttention::forward(const at::Tensor& q, const at::Tensor& k
 AttentionGradients WholeAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,
                                                 const at::Tensor& k, const at::Tensor& v,
                                                 const AttentionResult& result, Layer layer) {
-  const Place place = placeOf(RingStep::of(0), layer, Direction::kBackward);
+  const Place place = placeFor(RingStep::of(0), layer, Direction::kBackward);
   const auto pieces = piecesAt(place);
   return worker_.attendWholeBackward(pieces, place, dout, rounded(q), rounded(k), rounded(v),
                                      result);

@@ -62,7 +62,7 @@ std::string meanOf(std::int64_t sum, std::size_t ranks) {
   return describeDuration(sum / static_cast<std::int64_t>(std::max<std::size_t>(1, ranks)));
 }
 
-std::string sentenceOf(const OwnClock& clock, const StepAccount& account) {
+std::string toSentence(const OwnClock& clock, const StepAccount& account) {
   const Exposure sum = account.exposure();
   std::string words = "Model: on " + describe(clock.hardware) + " this step takes " +
                       describeDuration(clock.timeline.endNs());
@@ -132,7 +132,7 @@ StepAccount makeStepAccount(const OwnClock& clock, const std::vector<WorldRank>&
   }
   account.layers = layersOf(clock, ranks);
   account.limits = stepLimits(clock.recorded->program, clock.hardware, clock.timeline);
-  account.sentence = sentenceOf(clock, account);
+  account.sentence = toSentence(clock, account);
   account.sections.push_back(againstRecorded(clock));
   account.sections.push_back(limitsSection(clock, *account.limits));
   account.caveat = caveatOf(clock.hardware);

@@ -91,7 +91,7 @@ class RecordedWalk {
   }
 
   void overWait(const Stop& stop, const Program::Op& op) {
-    const Program::Message* message = lastOf(op.subject);
+    const Program::Message* message = findLast(op.subject);
     const Event* sent =
         message ? &recorded_.events[message->from.index()][message->send_event] : nullptr;
     const std::int64_t arrived = sent ? endOf(*message) : stop.begin_ns;
@@ -113,7 +113,7 @@ class RecordedWalk {
   }
 
   /// Returns the message of an exchange that ended last.
-  const Program::Message* lastOf(std::uint32_t exchange) const {
+  const Program::Message* findLast(std::uint32_t exchange) const {
     const Program::Rank& rank = recorded_.program.ranks[rank_];
     const Program::Exchange& of = rank.exchanges[exchange];
     const Program::Message* last = nullptr;

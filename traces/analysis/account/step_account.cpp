@@ -123,7 +123,7 @@ std::vector<ExposedPlace> exposedPlaces(const StepAccount& account) {
   return places;
 }
 
-std::string sentenceOf(const StepAccount& account) {
+std::string toSentence(const StepAccount& account) {
   const Exposure sum = account.exposure();
   const std::int64_t step = account.stepNs();
   if (account.layers.empty()) return "No message is recorded in this training step.";
@@ -200,7 +200,7 @@ StepAccount makeStepAccount(const Trace& trace, std::int32_t train_step,
   std::map<Place, Exposure, PassBefore> layers;
   for (const WorldRank rank : ranks) {
     const auto events =
-        trace.eventsAt(firstPlaceOf(account.train_step), lastPlaceOf(account.train_step), rank);
+        trace.eventsAt(firstPlaceIn(account.train_step), lastPlaceIn(account.train_step), rank);
     RankReader reader(rank, events);
     account.ranks.push_back(reader.account());
     reader.addTo(layers);
@@ -215,7 +215,7 @@ StepAccount makeStepAccount(const Trace& trace, std::int32_t train_step,
         "not recorded.";
     return account;
   }
-  account.sentence = sentenceOf(account);
+  account.sentence = toSentence(account);
   account.caveat = sharedCoresCaveat(trace);
   return account;
 }

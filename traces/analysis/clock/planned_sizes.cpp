@@ -24,7 +24,7 @@ PlannedSizes::PlannedSizes(const RunSpec& run, const ModelSizes& sizes)
     : part_(sizes.shard(run.tp)),
       sequences_(run.batch / run.dp),
       ulysses_(ulyssesSize(run)),
-      element_(static_cast<std::int64_t>(sizeOf(run.dtype))),
+      element_(static_cast<std::int64_t>(byteSize(run.dtype))),
       sum_(std::max<std::int64_t>(4, element_)),
       fp8_(run.fp8),
       recompute_(run.recompute) {

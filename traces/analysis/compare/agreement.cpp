@@ -33,7 +33,7 @@ struct Verified {
   explicit Verified(const Trace& trace) {
     for (const DiffRecord& diff : trace.diffs()) {
       if (diverges(diff)) {
-        const DataWay way = wayOf(diff.place, diff.tensor);
+        const DataWay way = findWay(diff.place, diff.tensor);
         if (!first_beyond || way < *first_beyond) first_beyond = way;
       }
       if (diff.isolated) continue;
@@ -79,7 +79,7 @@ class Judge {
     for (TensorDifference& d : comparison_.all)
       for (const Verified* run : {&ours_, &theirs_})
         d.beyond =
-            d.beyond || (run->first_beyond && *run->first_beyond <= wayOf(d.place, d.tensor));
+            d.beyond || (run->first_beyond && *run->first_beyond <= findWay(d.place, d.tensor));
   }
 
   /// Returns a sentence that says why no step can be judged and what would help; empty when steps

@@ -42,7 +42,7 @@ std::string adviceOf(const RunComparison& comparison) {
 
 }  // namespace
 
-std::vector<std::string> conclusionOf(const RunComparison& comparison) {
+std::vector<std::string> concludeFrom(const RunComparison& comparison) {
   const std::int64_t all = std::ssize(comparison.all);
   switch (comparison.verdict()) {
     case Agreement::kSame:

@@ -15,7 +15,7 @@ namespace {
 
 void addLogged(const Trace& trace, CostsByPlace& all) {
   for (const auto& [step, logged] : loggedSteps(trace)) {
-    Costs& costs = all[firstPlaceOf(step)];
+    Costs& costs = all[firstPlaceIn(step)];
     costs[Cost::kLoss] = logged.loss;
     costs[Cost::kGradNorm] = logged.grad_norm;
     costs[Cost::kPeak] = logged.peak_bytes;
@@ -34,7 +34,7 @@ void addPlanned(const Trace& trace, CostsByPlace& all) {
         work.push_back(pairsPerHead(*schedule));
     if (work.empty() || std::ssize(work) != trace.worldSize()) continue;
     costs[Cost::kPairs] = *std::ranges::max_element(work);
-    costs[Cost::kBalance] = balanceOf(work);
+    costs[Cost::kBalance] = balanceFrom(work);
   }
 }
 
@@ -62,7 +62,7 @@ class EventTaker {
     Place place = event.place;
     place.stage = RingStep::none();
     if (!step_ || place_ != place) {
-      step_ = &all_[firstPlaceOf(place.train_step)];
+      step_ = &all_[firstPlaceIn(place.train_step)];
       pass_ = place.layer.exists() ? &all_[place] : nullptr;
       place_ = place;
     }
@@ -112,7 +112,7 @@ std::string describe(Cost cost, double value) {
   }
 }
 
-CostsByPlace costsOf(const Trace& trace, const GoOn& go_on) {
+CostsByPlace costsByPlace(const Trace& trace, const GoOn& go_on) {
   constexpr std::size_t kBetween = 16'384;  // events between two calls of go_on
   CostsByPlace all;
   addLogged(trace, all);

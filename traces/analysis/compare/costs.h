@@ -60,6 +60,6 @@ using CostsByPlace = std::map<Place, Costs, PlaceBefore>;
 
 /// Returns the costs of every training step that logged something or has events. Reads all events
 /// once. Returns early, with an incomplete result, when `go_on` returns false.
-CostsByPlace costsOf(const Trace& trace, const GoOn& go_on = {});
+CostsByPlace costsByPlace(const Trace& trace, const GoOn& go_on = {});
 
 }  // namespace ringscope::traces

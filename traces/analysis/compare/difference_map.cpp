@@ -68,7 +68,7 @@ bool isAbout(const std::string& sentence, TensorKind kind) {
   return at == 0 || (at != std::string::npos && sentence[at - 1] == ' ');
 }
 
-RecordedRows attentionOf(const Trace& trace, const Place& place, TensorKind kind) {
+RecordedRows gatherAttention(const Trace& trace, const Place& place, TensorKind kind) {
   const RunLayers run{trace};
   const auto layers = run.at({place.train_step, place.layer, 0});
   RecordedRows side;
@@ -188,7 +188,8 @@ DifferenceMap differenceMap(const Trace& run, const Trace& other, const Place& p
   map.tensor = tensor;
   if (!hasRowsByToken(tensor)) return map;
   const auto side_of = [&](const Trace& trace) {
-    return kind ? attentionOf(trace, map.place, *kind) : inputOf(trace, place.train_step, tensor);
+    return kind ? gatherAttention(trace, map.place, *kind)
+                : inputOf(trace, place.train_step, tensor);
   };
   const RecordedRows a = side_of(run), b = side_of(other);
   map.missing = a.missing;

@@ -14,7 +14,7 @@ inline bool goesOn(const GoOn& go_on, double share) {
 }
 
 /// Returns a callback for the part of the work from share `begin` to share `end` of the whole.
-inline GoOn partOf(const GoOn& whole, double begin, double end) {
+inline GoOn partFor(const GoOn& whole, double begin, double end) {
   if (!whole) return {};
   return [&whole, begin, end](double share) { return whole(begin + (end - begin) * share); };
 }

@@ -19,14 +19,15 @@ Selection wholeOf(const LayerTensors& layer) {
   return all;
 }
 
-std::span<const double> rowOf(const LogicalTensor::Head& head, std::size_t row, std::size_t width) {
+std::span<const double> rowFor(const LogicalTensor::Head& head, std::size_t row,
+                               std::size_t width) {
   return std::span(head.values).subspan(row * width, width);
 }
 
 }  // namespace
 
 std::int64_t coordinate(const Trace& trace, WorldRank rank, GroupAxis axis) {
-  const GroupRecord* group = trace.groupOf(rank, axis);
+  const GroupRecord* group = trace.groupContaining(rank, axis);
   if (!group) return 0;
   const auto at = std::ranges::find(group->members, rank);
   return at == group->members.end() ? 0 : at - group->members.begin();
@@ -92,7 +93,7 @@ TensorDifference LogicalTensor::against(const LogicalTensor& other) const {
       if (!head.ranks[i].exists() || !theirs.ranks[j].exists()) continue;
       ++matched;
       const auto width = static_cast<std::size_t>(width_);
-      tally.add(rowOf(head, i, width), rowOf(theirs, j, width),
+      tally.add(rowFor(head, i, width), rowFor(theirs, j, width),
                 {place.first, place.second, head.tokens[i].value()}, head.ranks[i],
                 theirs.ranks[j]);
     }

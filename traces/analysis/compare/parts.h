@@ -55,6 +55,6 @@ void judge(const Trace& run, const Trace& other, RunComparison& comparison);
 
 /// The position of a tensor in the flow of data through the training steps.
 using DataWay = std::tuple<std::int32_t, int, std::int32_t, int, std::string>;
-DataWay wayOf(const Place& place, const std::string& tensor);
+DataWay findWay(const Place& place, const std::string& tensor);
 
 }  // namespace ringscope::traces

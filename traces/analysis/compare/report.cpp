@@ -16,7 +16,7 @@ nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
 
-const char* nameOf(ComparedBy by) {
+const char* nameFor(ComparedBy by) {
   switch (by) {
     case ComparedBy::kValues:
       return "values";
@@ -53,7 +53,7 @@ std::vector<const TensorDifference*> worstOfEach(const RunComparison& comparison
 
 /// Describes the costs of the last training step that both have. The first step includes warming
 /// up.
-std::string costsOf(const RunComparison& comparison) {
+std::string describeCosts(const RunComparison& comparison) {
   const CostPair* last = nullptr;
   for (const CostPair& pair : comparison.costs)
     if (!pair.place.layer.exists()) last = &pair;
@@ -188,7 +188,7 @@ std::string describeFully(const TensorDifference& d) {
 std::string toText(const RunComparison& comparison) {
   std::string text = "Settings that differ:\n";
   for (const std::string& setting : describeSettings(comparison)) text += "  " + setting + "\n";
-  text += costsOf(comparison);
+  text += describeCosts(comparison);
   text +=
       "The same place of the model in both runs; of each tensor the training step in which it "
       "differs most:\n";
@@ -197,7 +197,7 @@ std::string toText(const RunComparison& comparison) {
     text += "  – not compared: " + sentence + "\n";
   for (const std::string& sentence : comparison.remarks) text += "  ◆ " + sentence + "\n";
   const char* indent = "";
-  for (const std::string& sentence : conclusionOf(comparison)) {
+  for (const std::string& sentence : concludeFrom(comparison)) {
     text += indent + sentence + "\n";
     indent = "  ";
   }
@@ -210,7 +210,7 @@ nlohmann::json toJson(const RunComparison& comparison) {
             {"layer", toJson(d.place.layer)},
             {"direction", name(d.place.direction)},
             {"tensor", d.tensor},
-            {"by", nameOf(d.by)},
+            {"by", nameFor(d.by)},
             {"rows", d.rows},
             {"differing", d.differing},
             {"unmatched", d.unmatched},

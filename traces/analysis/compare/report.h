@@ -34,7 +34,7 @@ std::string describe(const CostPair& pair, Cost cost);
 /// Returns the conclusion as sentences: "✓ All …", "✓ Equal within rounding: …", or "≠ 3 of 40
 /// comparisons differ by more than rounding explains. First: …". A conclusion that begins with "–"
 /// says that the difference cannot be judged, and what would help.
-std::vector<std::string> conclusionOf(const RunComparison& comparison);
+std::vector<std::string> concludeFrom(const RunComparison& comparison);
 /// Describes the settings that differ, or says in one line that none does.
 std::vector<std::string> describeSettings(const RunComparison& comparison);
 

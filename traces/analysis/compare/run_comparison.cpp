@@ -29,18 +29,18 @@ RunComparison compareAllOf(const Trace& run, const Trace& other, const GoOn& go_
   compareSettings(run, other, comparison);
   compareInputs(run, other, comparison);
   constexpr double kLayers = 0.6;  // estimated share of the work
-  compareLayers(run, other, comparison, partOf(go_on, 0, kLayers));
+  compareLayers(run, other, comparison, partFor(go_on, 0, kLayers));
   compareNumbers(run, other, comparison);
-  compareTensors(run, other, comparison, partOf(go_on, kLayers, 1));
+  compareTensors(run, other, comparison, partFor(go_on, kLayers, 1));
   std::ranges::stable_sort(comparison.all, {},
-                           [](const TensorDifference& d) { return wayOf(d.place, d.tensor); });
+                           [](const TensorDifference& d) { return findWay(d.place, d.tensor); });
   return comparison;
 }
 
 void addCosts(const Trace& run, const Trace& other, RunComparison& comparison, const GoOn& go_on) {
   constexpr double kHalf = 0.5;
-  const CostsByPlace ours = costsOf(run, partOf(go_on, 0, kHalf)),
-                     theirs = costsOf(other, partOf(go_on, kHalf, 1));
+  const CostsByPlace ours = costsByPlace(run, partFor(go_on, 0, kHalf)),
+                     theirs = costsByPlace(other, partFor(go_on, kHalf, 1));
   comparison.costs = pairsOf(ours, theirs);
   sayWhatIsLeftOut(run, other, ours, theirs, comparison);
   remark(run, other, comparison);
@@ -48,7 +48,7 @@ void addCosts(const Trace& run, const Trace& other, RunComparison& comparison, c
 
 }  // namespace
 
-DataWay wayOf(const Place& place, const std::string& tensor) {
+DataWay findWay(const Place& place, const std::string& tensor) {
   enum { kInput, kLayerForward, kAfterLayers, kLoss, kLayerBackward, kGradients, kNorm, kWeights };
   static constexpr std::array kOrder = {"buffer.input_ids",
                                         "buffer.labels",
@@ -117,8 +117,8 @@ const TensorDifference* RunComparison::steepest() const {
 RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* floor,
                           const GoOn& go_on) {
   const double values = floor ? 0.4 : 0.8;  // estimated share of the whole work
-  RunComparison comparison = compareAllOf(run, other, partOf(go_on, 0, values));
-  addCosts(run, other, comparison, partOf(go_on, 0.8, 1));
+  RunComparison comparison = compareAllOf(run, other, partFor(go_on, 0, values));
+  addCosts(run, other, comparison, partFor(go_on, 0.8, 1));
   if (comparison.all.empty() && comparison.costs.empty() && goesOn(go_on, 1))
     throw inputError(
         "the two recordings have no tensor, no number and no event at the same training step and "
@@ -127,7 +127,7 @@ RunComparison compareRuns(const Trace& run, const Trace& other, const Trace* flo
   if (!floor) return comparison;
   comparison.has_floor = true;
   const RunComparison equal =
-      compareAllOf(*floor, other, partOf(go_on, values, 0.8));  // units as in the comparison above
+      compareAllOf(*floor, other, partFor(go_on, values, 0.8));  // units as in the comparison above
   using Key = std::tuple<std::int32_t, std::int32_t, Direction, std::string>;
   const auto key = [](const TensorDifference& d) {
     return Key{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor};

@@ -32,7 +32,7 @@ bool isOfOneRank(const std::string& tensor) {
 
 /// Returns all ranks' parts of tensors without a ring step. Blocks are left out, because they
 /// belong to a schedule and not to the model.
-std::map<Logical, Parts> partsOf(const Trace& trace) {
+std::map<Logical, Parts> partsFor(const Trace& trace) {
   std::map<Logical, Parts> parts;
   for (const TensorRecord& tensor : trace.tensors())
     if (!tensor.place.stage.exists() && !tensor.source_rank.exists() && tensor.microbatch == 0 &&
@@ -43,7 +43,7 @@ std::map<Logical, Parts> partsOf(const Trace& trace) {
   return parts;
 }
 
-std::int64_t numbersOf(const TensorRecord& tensor) {
+std::int64_t numbersFrom(const TensorRecord& tensor) {
   std::int64_t numbers = 1;
   for (const std::int64_t extent : tensor.shape) numbers *= std::max<std::int64_t>(extent, 0);
   return numbers;
@@ -73,7 +73,7 @@ Together statisticsOf(const Parts& parts) {
   Together all;
   double numbers = 0;
   for (const TensorRecord* part : parts) {
-    const auto of_part = static_cast<double>(numbersOf(*part));
+    const auto of_part = static_cast<double>(numbersFrom(*part));
     all.largest = std::max(all.largest, part->stats.abs_max);
     all.mean += part->stats.mean * of_part;
     numbers += of_part;
@@ -152,7 +152,7 @@ TensorDifference compared(const Trace& run, const Parts& ours, const Trace& othe
 
 void compareTensors(const Trace& run, const Trace& other, RunComparison& comparison,
                     const GoOn& go_on) {
-  const auto ours = partsOf(run), theirs = partsOf(other);
+  const auto ours = partsFor(run), theirs = partsFor(other);
   std::map<Logical, bool> known;
   for (const TensorDifference& d : comparison.all)
     known[{d.place.train_step, d.place.layer.value(), d.place.direction, d.tensor}] = true;

@@ -54,7 +54,7 @@ bool lacksEvents(const Trace& trace) {
 }  // namespace
 
 std::optional<Band> attendedBand(const Trace& trace, const Event& piece) {
-  if (piece.mask != PieceMask::kTileMask) return bandOf(piece, nullptr);
+  if (piece.mask != PieceMask::kTileMask) return bandFor(piece, nullptr);
   const ScheduleRecord* schedule =
       trace.schedule(piece.place.train_step, piece.rank, piece.place.direction);
   if (!schedule) return std::nullopt;
@@ -87,7 +87,7 @@ std::string missingEvents(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return "needs a recording that was finished without dropped events";
   // Passes that a lost run interrupted are no mistake.
-  if (const Ending ending = endingOf(trace); !ending.whole())
+  if (const Ending ending = findEnding(trace); !ending.whole())
     return "needs a run that came to its end; " + describe(ending);
   for (int rank = 0; rank < trace.worldSize(); ++rank) trace.events(WorldRank::of(rank));
   return lacksEvents(trace) ? "needs all events, and some cannot be read" : "";
@@ -124,13 +124,13 @@ AttentionPasses::AttentionPasses(const Trace& trace, std::vector<WorldRank> memb
            });
   places_ = layersAmong(trace.places(members_));
   // A run that was told to stop may have left its last pass half done.
-  finished_ = whole_ && endingOf(trace).how == HowEnded::kFinished;
+  finished_ = whole_ && findEnding(trace).how == HowEnded::kFinished;
   if (!whole_ || finished_) return;
-  for (std::size_t seat = 0; seat < members_.size(); ++seat) last_.push_back(lastOf(seat));
+  for (std::size_t seat = 0; seat < members_.size(); ++seat) last_.push_back(findLast(seat));
 }
 
 /// Returns the place of the last pass of which a rank recorded an event.
-Place AttentionPasses::lastOf(std::size_t seat) const {
+Place AttentionPasses::findLast(std::size_t seat) const {
   const WorldRank rank = members_[seat];
   std::vector<Place> places = layersAmong(trace_.places({&rank, 1}));
   for (; !places.empty(); places.pop_back())

@@ -54,7 +54,7 @@ class AttentionPasses {
  private:
   void fetch();
   void readAt(const Place& place);
-  Place lastOf(std::size_t seat) const;
+  Place findLast(std::size_t seat) const;
 
   const Trace& trace_;
   const std::vector<WorldRank> members_;

@@ -24,8 +24,8 @@ struct LayerBlocks {
 /// One layer of one training step.
 using LayerKey = std::tuple<std::int32_t, std::int32_t, Layer>;
 
-std::map<LayerKey, LayerBlocks> blocksOf(const Trace& trace,
-                                         const std::vector<WorldRank>& members) {
+std::map<LayerKey, LayerBlocks> blocksFor(const Trace& trace,
+                                          const std::vector<WorldRank>& members) {
   std::map<LayerKey, LayerBlocks> layers;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != TensorKind::kKv || tensor.source_rank.isNone() ||
@@ -57,7 +57,7 @@ Owners ownersOf(const std::map<WorldRank, Blocks>& held) {
   return owners;
 }
 
-WorldRank ownerOf(const Owners& owners, const TensorRecord& block) {
+WorldRank findOwner(const Owners& owners, const TensorRecord& block) {
   for (const auto& [rank, own] : owners)
     if (same(*own, block)) return rank;
   return WorldRank::none();
@@ -91,7 +91,7 @@ class DirectionReader {
       }
       compared = true;
       if (same(*own->second, *block)) continue;
-      const WorldRank held = ownerOf(owners_, *block);
+      const WorldRank held = findOwner(owners_, *block);
       if (rank.wrong++ == 0) {
         rank.place = block->place;
         rank.rank = block->rank;
@@ -138,7 +138,7 @@ class DirectionReader {
 Owners ownersInBackward(const LayerBlocks& layer, const Owners& in_forward) {
   for (const auto& [rank, blocks] : layer.held[1])
     for (const TensorRecord* block : blocks)
-      if (ownerOf(in_forward, *block).exists()) return in_forward;
+      if (findOwner(in_forward, *block).exists()) return in_forward;
   return ownersOf(layer.held[1]);
 }
 
@@ -195,7 +195,7 @@ BlockReading computedBlocks(const Trace& trace) {
   not_known.missing = "needs the hashes of the KV blocks that ranks held at each ring step";
   bool any_right = false, any_unknown = false;
   for (const auto& members : sequenceGroups(trace))
-    for (const auto& [key, layer] : blocksOf(trace, members)) {
+    for (const auto& [key, layer] : blocksFor(trace, members)) {
       BlockReading reading;
       if (readLayer(trace, layer, reading)) {
         any_right = true;
@@ -223,7 +223,7 @@ BlockReading readBlocks(const Trace& trace) {
   return SharedReadings::of(trace, computedBlocks);
 }
 
-RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words) {
+RuleResult answerFrom(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words) {
   if (blocks.are == BlocksAre::kUnknown)
     return blocks.recorded ? undecided(blocks.missing) : notObservable(blocks.missing);
   if (blocks.are == BlocksAre::kOfTheirSource) return clear();

@@ -36,6 +36,6 @@ BlockReading readBlocks(const Trace& trace);
 
 /// Returns a rule's answer: a finding with these words when the blocks are `wrong`. The evidence
 /// can name {rank}, {source}, {held}, {wrong} and {of}.
-RuleResult answerOf(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words);
+RuleResult answerFrom(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words);
 
 }  // namespace ringscope::traces

@@ -30,7 +30,8 @@ NamedValues valuesOf(const CoverageReading& coverage) {
 
 }  // namespace
 
-RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const FindingWords& words) {
+RuleResult answerFrom(const CoverageReading& coverage, AttentionIs wrong,
+                      const FindingWords& words) {
   if (coverage.are == AttentionIs::kUnknown)
     return coverage.recorded ? undecided(coverage.missing) : notObservable(coverage.missing);
   if (coverage.are == AttentionIs::kAsDeclared) return clear();

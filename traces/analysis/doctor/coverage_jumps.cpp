@@ -42,14 +42,14 @@ bool CoverageCounter::endsAtJumps(CoverageTally& tally, const AttentionMask& mas
     bands.push_back(*band);
   }
   double wanted = 0, attended = 0;
-  for (const PlacedRun& part : withoutJumps(rowsOf(pass.place, members_[seat]))) {
+  for (const PlacedRun& part : withoutJumps(rowsFor(pass.place, members_[seat]))) {
     const Band rows = rowsAndKeys(part.at, part.end(), part.run);
     for (const Band& band : bands) {
       if (++cells_ > kMostCells) return false;
       attended += band.both(rows).pairs();
     }
     for (const WorldRank source : schedule ? schedule->ring : members_)
-      for (const PlacedRun& key_row : rowsOf(pass.place, source)) {
+      for (const PlacedRun& key_row : rowsFor(pass.place, source)) {
         if (++cells_ > kMostCells) return false;
         ShardRun q = part.run, k = key_row.run;
         const Band cell = rows.within(part.at, part.end(), key_row.at, key_row.end());

@@ -44,6 +44,7 @@ CoverageReading readCoverage(const Trace& trace);
 /// Returns a rule's answer: a finding with these words when the pairs are `wrong`. The evidence can
 /// name {rank}, {source}, {window}, {pairs} and {wanted} with their noun, and {pair count} and
 /// {wanted count} without it. It ends with how many ranks do so.
-RuleResult answerOf(const CoverageReading& coverage, AttentionIs wrong, const FindingWords& words);
+RuleResult answerFrom(const CoverageReading& coverage, AttentionIs wrong,
+                      const FindingWords& words);
 
 }  // namespace ringscope::traces

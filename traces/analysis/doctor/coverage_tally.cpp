@@ -51,8 +51,8 @@ bool CoverageCounter::haveOneStride(ShardRun& q, ShardRun& k) {
   return q.stride == k.stride && q.stride > 0;
 }
 
-const std::vector<CoverageCounter::PlacedRun>& CoverageCounter::rowsOf(const Place& place,
-                                                                       WorldRank rank) {
+const std::vector<CoverageCounter::PlacedRun>& CoverageCounter::rowsFor(const Place& place,
+                                                                        WorldRank rank) {
   const auto [at, added] = rows_.try_emplace({place.train_step, place.direction, rank});
   if (!added) return at->second;
   const ScheduleRecord* schedule = trace_.schedule(place.train_step, rank, place.direction);
@@ -72,7 +72,7 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
       trace_.schedule(pass.place.train_step, rank, pass.place.direction);
   std::int64_t length = 0, end = 0;
   for (const WorldRank source : schedule ? schedule->ring : members_) {
-    const auto& rows = rowsOf(pass.place, source);
+    const auto& rows = rowsFor(pass.place, source);
     if (rows.empty() && tally.unknown.empty()) tally.unknown = rankMissing(source);
     for (const PlacedRun& row : rows) {
       length += row.run.count;
@@ -82,7 +82,7 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
   if (length != end && tally.unknown.empty())
     tally.unknown = "needs ranks whose tokens are the whole sequence";
   if (!tally.unknown.empty()) return;
-  for (const PlacedRun& row : rowsOf(pass.place, rank)) {
+  for (const PlacedRun& row : rowsFor(pass.place, rank)) {
     const ShardRun& q = row.run;
     const std::int64_t stride = q.count > 1 ? q.stride : 1;
     if (stride > kMostStride) {
@@ -102,7 +102,7 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
 
 double CoverageCounter::pairsOfBlock(CoverageTally& tally, const AttentionMask& mask,
                                      const Place& place, WorldRank rank, WorldRank source) {
-  const auto &rows = rowsOf(place, rank), &keys = rowsOf(place, source);
+  const auto &rows = rowsFor(place, rank), &keys = rowsFor(place, source);
   if (rows.size() * keys.size() > kMostCells) {
     tally.unknown = "needs shards of fewer runs of tokens to compare";
     return 0;
@@ -147,8 +147,8 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
 }
 
 void CoverageCounter::addPiece(CoverageTally& tally, const Masks& masks, const Event& piece) {
-  const auto& rows = rowsOf(piece.place, piece.rank);
-  const auto& keys = rowsOf(piece.place, piece.source_rank);
+  const auto& rows = rowsFor(piece.place, piece.rank);
+  const auto& keys = rowsFor(piece.place, piece.source_rank);
   if (rows.empty() || keys.empty()) {
     tally.unknown = rankMissing(rows.empty() ? piece.rank : piece.source_rank);
     return;
@@ -208,7 +208,7 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
 void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece,
                              const std::vector<const Event*>& pieces) {
   if (piece.mask != PieceMask::kCausal && piece.mask != PieceMask::kStrict) return;
-  const auto& keys = rowsOf(piece.place, piece.source_rank);
+  const auto& keys = rowsFor(piece.place, piece.source_rank);
   const Band kept = Band::of({piece.q_begin, piece.q_end, piece.k_begin, piece.k_end, piece.mask});
   const Band above{piece.q_begin,     piece.q_end,   piece.k_begin,
                    keys.back().end(), kept.high + 1, Band::kUnbounded};
@@ -218,7 +218,7 @@ void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, co
       elsewhere.push_back(above.both(attendedBand(trace_, *other).value_or(rectangleOf(*other))));
   std::erase_if(elsewhere, [](const Band& band) { return band.empty(); });
   double cut = 0;
-  for (const PlacedRun& query_row : rowsOf(piece.place, piece.rank))
+  for (const PlacedRun& query_row : rowsFor(piece.place, piece.rank))
     for (const PlacedRun& key_row : keys) {
       cells_ += 1 + elsewhere.size();
       if (cells_ > kMostCells) return;

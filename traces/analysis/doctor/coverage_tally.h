@@ -86,7 +86,7 @@ class CoverageCounter {
   static bool haveOneStride(ShardRun& q, ShardRun& k);
   /// Runs that follow each other as one.
   static std::vector<PlacedRun> withoutJumps(const std::vector<PlacedRun>& rows);
-  const std::vector<PlacedRun>& rowsOf(const Place& place, WorldRank rank);
+  const std::vector<PlacedRun>& rowsFor(const Place& place, WorldRank rank);
   void countWanted(CoverageTally& tally, const Masks& masks, const AttentionPass& pass,
                    WorldRank rank);
   double pairsOfBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,

@@ -108,7 +108,7 @@ void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries) {
     if (entry.result.findings.empty()) continue;
     Finding& finding = entry.result.findings.front();
-    if (const std::string proof = proofOf(trace, finding); !proof.empty())
+    if (const std::string proof = proofFor(trace, finding); !proof.empty())
       finding.evidence += (finding.evidence.ends_with('.') ? " " : ". ") + proof;
   }
 }
@@ -123,12 +123,12 @@ void addGroups(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
 void addFixes(Diagnosis& diagnosis) {
   for (Diagnosis::Entry& entry : diagnosis.entries)
     for (Finding& finding : entry.result.findings)
-      finding.fix = fixOf(finding.rule, diagnosis.framework);
+      finding.fix = fixFor(finding.rule, diagnosis.framework);
 }
 
 }  // namespace
 
-Fix fixOf(const std::string& rule, std::optional<Framework> framework) {
+Fix fixFor(const std::string& rule, std::optional<Framework> framework) {
   Fix fix;
   if (!findMistake(rule)) return fix;
   const Explanation explanation = readExplanation(rule);
@@ -168,11 +168,11 @@ Diagnosis diagnose(const Trace& trace) {
     diagnosis.entries.push_back({finding->rule, found(*std::move(finding))});
   addProofs(trace, diagnosis.entries);
   addGroups(trace, diagnosis.entries);
-  diagnosis.framework = frameworkOf(trace);
+  diagnosis.framework = findFramework(trace);
   addFixes(diagnosis);
   diagnosis.reach = reachOfValues(trace);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
-  if (const Ending ending = endingOf(trace); ending.how == HowEnded::kFailed) {
+  if (const Ending ending = findEnding(trace); ending.how == HowEnded::kFailed) {
     diagnosis.failure = describe(ending);
     std::erase(diagnosis.unread, diagnosis.failure);  // it is no part that could not be read
   }

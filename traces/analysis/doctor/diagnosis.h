@@ -42,7 +42,7 @@ bool isClear(const Diagnosis& diagnosis);
 
 /// Returns the change in the framework and the reports of a mistake of the catalogue; empty for
 /// another rule.
-Fix fixOf(const std::string& rule, std::optional<Framework> framework);
+Fix fixFor(const std::string& rule, std::optional<Framework> framework);
 
 /// Returns what a confidence means, as a clause.
 const char* meaningOf(Confidence confidence);

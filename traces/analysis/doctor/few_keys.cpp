@@ -19,7 +19,7 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
                                     layer.tokens.begin());
   };
   for (std::size_t row = 0; row < layer.tokens.size(); ++row) {
-    const TokenRun keys = mask.keysOf(layer.tokens[row]);
+    const TokenRun keys = mask.keysFor(layer.tokens[row]);
     const Range range{row, index_of(keys.begin), index_of(keys.end)};
     if (range.first < range.end && range.end - range.first <= most_keys) rows.push_back(range);
   }
@@ -34,8 +34,8 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
   return few;
 }
 
-std::vector<double> scoresOf(const double* q, const std::vector<double>& k, std::size_t width,
-                             const std::vector<std::size_t>& keys) {
+std::vector<double> computeScores(const double* q, const std::vector<double>& k, std::size_t width,
+                                  const std::vector<std::size_t>& keys) {
   std::vector<double> scores;
   scores.reserve(keys.size());
   for (const std::size_t key : keys)

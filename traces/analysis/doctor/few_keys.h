@@ -20,8 +20,8 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
                                      std::size_t most_keys, std::size_t most_rows);
 
 /// The weights' scores q·k / √d of one row.
-std::vector<double> scoresOf(const double* q, const std::vector<double>& k, std::size_t width,
-                             const std::vector<std::size_t>& keys);
+std::vector<double> computeScores(const double* q, const std::vector<double>& k, std::size_t width,
+                                  const std::vector<std::size_t>& keys);
 
 /// Returns log Σ exp(value); −∞ without values.
 double logSumExp(const std::vector<double>& values);

@@ -135,8 +135,8 @@ GradientScale readGradientScale(const Trace& trace) {
   return SharedReadings::of(trace, computedScale);
 }
 
-RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong,
-                    void (*finish)(const GradientScale& gradients, Finding& finding)) {
+RuleResult answerFrom(const GradientScale& gradients, GradientsAre wrong,
+                      void (*finish)(const GradientScale& gradients, Finding& finding)) {
   if (gradients.are == GradientsAre::kUnknown)
     return gradients.recorded ? undecided(gradients.missing) : notObservable(gradients.missing);
   if (gradients.are == GradientsAre::kRight) return clear();

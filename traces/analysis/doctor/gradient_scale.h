@@ -36,7 +36,7 @@ GradientScale readGradientScale(const Trace& trace);
 
 /// Returns a rule's answer: a finding when the gradients are `wrong`. `finish` adds confidence,
 /// title, evidence and remedy.
-RuleResult answerOf(const GradientScale& gradients, GradientsAre wrong,
-                    void (*finish)(const GradientScale& gradients, Finding& finding));
+RuleResult answerFrom(const GradientScale& gradients, GradientsAre wrong,
+                      void (*finish)(const GradientScale& gradients, Finding& finding));
 
 }  // namespace ringscope::traces

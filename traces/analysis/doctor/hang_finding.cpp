@@ -6,7 +6,7 @@
 namespace ringscope::traces {
 
 std::optional<Finding> hangFinding(const Trace& trace) {
-  const std::vector<Hang> hangs = hangsOf(trace);
+  const std::vector<Hang> hangs = findHangs(trace);
   if (hangs.empty()) return std::nullopt;
   const Hang& first = hangs.front();
   Finding finding;

@@ -35,7 +35,7 @@ bool isMeantAsMean(const Trace& trace, const LoggedLoss& loss) {
 
 /// Returns the relation of a loss that is not the mean over all targets.
 void nameWrongOne(LoggedLoss& loss, Rounded right, double cp) {
-  const auto fits = [&](Rounded wrong) { return wrong.ratioOf(loss.logged) <= 1; };
+  const auto fits = [&](Rounded wrong) { return wrong.ratioFor(loss.logged) <= 1; };
   if (fits(meanOfMeans(loss.ranks, true)) || fits(meanOfMeans(loss.ranks, false))) {
     loss.is = LossIs::kMeanOfMeans;
     return;
@@ -69,7 +69,7 @@ bool haveEqualTargets(const std::vector<RankLoss>& ranks, bool counted) {
 std::map<LossIs, bool> alsoFitting(const LoggedLoss& loss, std::int64_t targets) {
   std::map<LossIs, bool> fitting;
   const auto add = [&](LossIs way, Rounded other) {
-    fitting[way] = fitting[way] || other.ratioOf(loss.logged) <= kSure;
+    fitting[way] = fitting[way] || other.ratioFor(loss.logged) <= kSure;
   };
   for (const bool counted : {true, false})
     if (!haveEqualTargets(loss.ranks, counted))
@@ -115,7 +115,7 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
   if (!std::isfinite(loss.logged)) {
     if (loss.rank.exists()) loss.is = LossIs::kLost;
     loss.missing = "needs a logged loss that is finite";
-  } else if (right.ratioOf(loss.logged) <= kSure) {
+  } else if (right.ratioFor(loss.logged) <= kSure) {
     loss.is = LossIs::kRight;
     loss.also_fits = alsoFitting(loss, targets);
   } else if (targets == 0) {
@@ -180,7 +180,7 @@ NamedValues valuesOf(const LoggedLoss& loss) {
 
 }  // namespace
 
-RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const FindingWords& words) {
+RuleResult answerFrom(const LoggedLoss& loss, LossIs wrong, const FindingWords& words) {
   if (loss.is == LossIs::kUnknown)
     return loss.recorded ? undecided(loss.missing) : notObservable(loss.missing);
   const auto also = loss.also_fits.find(wrong);

@@ -42,7 +42,7 @@ LoggedLoss readLoggedLoss(const Trace& trace);
 
 /// Returns a rule's answer: a finding with these words when the loss is `wrong`. The evidence can
 /// name {loss}, {ranks}, {rank}, {scale}, {divisor}, {fewest}, {fewest on}, {most} and {most on}.
-RuleResult answerOf(const LoggedLoss& loss, LossIs wrong, const FindingWords& words);
+RuleResult answerFrom(const LoggedLoss& loss, LossIs wrong, const FindingWords& words);
 /// "logged 5.25, where all targets give 4.5"
 std::string describe(const LoggedLoss& loss);
 

@@ -50,7 +50,7 @@ MergesAt mergesOf(const Trace& trace) {
   return all;
 }
 
-Content contentOf(const Trace& trace, const TensorRecord& tensor) {
+Content readContent(const Trace& trace, const TensorRecord& tensor) {
   Content content;
   content.nan = tensor.stats.nan > 0;
   if (tensor.stats.inf == 0) return content;
@@ -124,7 +124,7 @@ void addBlock(MergeReading& judged, const TensorRecord& block, const Content& co
 
 MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord& running) {
   MergeReading judged = ofNoBlocks(running);
-  const Content made = contentOf(trace, running);
+  const Content made = readContent(trace, running);
   bool known = made.known, bad = false, lost = false, any = false;
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
     const TensorRecord* block = merges.blocks[i];
@@ -190,7 +190,7 @@ MergeReading computedMerges(const Trace& trace) {
   MergesAt all = mergesOf(trace);
   for (auto& [at, merges] : all) {
     for (const TensorRecord* block : merges.blocks)
-      merges.contents.push_back(contentOf(trace, *block));
+      merges.contents.push_back(readContent(trace, *block));
     for (const TensorRecord* running : merges.running) {
       const MergeReading judged = judge(trace, merges, *running);
       if (judged.is == MergeIs::kUnknown) {

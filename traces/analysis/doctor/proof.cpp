@@ -19,7 +19,7 @@ namespace {
 constexpr double kProofWork = 5e8;
 
 /// Returns the ranks that share the sequence with the finding's rank, or the first group.
-std::vector<WorldRank> membersOf(const Trace& trace, const Finding& finding) {
+std::vector<WorldRank> findMembers(const Trace& trace, const Finding& finding) {
   const auto groups = sequenceGroups(trace);
   for (const auto& members : groups)
     if (std::ranges::find(members, finding.rank) != members.end()) return members;
@@ -37,7 +37,7 @@ std::string sampleWords(const RecordedSample& sample, double with_mistake) {
          number(with_mistake);
 }
 
-std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
+std::string proofFor(const HypothesesCheck& tried, const std::string& mistake) {
   const auto own = std::ranges::find(tried.checks, mistake, &HypothesisCheck::mistake);
   if (own == tried.checks.end() || !own->reproduces()) return "";
   return "Computed again in fp64, the layer is what this mistake gives, within " +
@@ -46,7 +46,7 @@ std::string proofOf(const HypothesesCheck& tried, const std::string& mistake) {
 }
 
 /// Returns the proof by one number of a training step.
-std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
+std::string proofFor(const ScalarCheck& check, const std::string& mistake) {
   const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
   if (own == check.hypotheses.end() || !own->reproduces()) return "";
   const auto number = [](double value) { return describeSignificant(value, 7); };
@@ -59,7 +59,7 @@ std::string proofOf(const ScalarCheck& check, const std::string& mistake) {
 }
 
 /// Returns the proof by the gradient of the output projection.
-std::string proofOf(const GradientCheck& check, const std::string& mistake) {
+std::string proofFor(const GradientCheck& check, const std::string& mistake) {
   const auto own = std::ranges::find(check.hypotheses, mistake, &NumberHypothesis::mistake);
   if (own == check.hypotheses.end() || !own->reproduces()) return "";
   const auto percent = [](double share) { return describeSignificant(100 * share, 2) + " %"; };
@@ -71,7 +71,7 @@ std::string proofOf(const GradientCheck& check, const std::string& mistake) {
 }
 
 /// Returns the proof by the labels.
-std::string proofOf(const LabelCheck& check, const std::string& mistake) {
+std::string proofFor(const LabelCheck& check, const std::string& mistake) {
   const bool is_own = std::ranges::any_of(check.hypotheses, [&](const auto& tried) {
     return tried.mistake == mistake && tried.reproduces();
   });
@@ -92,8 +92,8 @@ std::string proofOfStep(const Trace& trace, std::int32_t train_step, const std::
   if (!isComputed(mistake, stepHypotheses())) return "";
   const StepCheck step = checkStep(trace, train_step);
   for (const std::string& proof :
-       {proofOf(step.labels, mistake), proofOf(step.loss, mistake), proofOf(step.gradient, mistake),
-        proofOf(step.grad_norm, mistake)})
+       {proofFor(step.labels, mistake), proofFor(step.loss, mistake),
+        proofFor(step.gradient, mistake), proofFor(step.grad_norm, mistake)})
     if (!proof.empty()) return proof;
   return "";
 }
@@ -119,7 +119,7 @@ std::string exclusions(const HypothesesCheck& tried) {
 
 }  // namespace
 
-std::string proofOf(const Trace& trace, const Finding& finding) {
+std::string proofFor(const Trace& trace, const Finding& finding) {
   const bool unknown = finding.rule == kUnknownMistake;
   if (!unknown && !isComputed(finding.rule, hypotheses()) &&
       !isComputed(finding.rule, stepHypotheses()))
@@ -128,8 +128,8 @@ std::string proofOf(const Trace& trace, const Finding& finding) {
     if (finding.place.layer.isNone())
       return unknown ? "" : proofOfStep(trace, finding.place.train_step, finding.rule);
     const LayerPass pass{finding.place.train_step, finding.place.layer, 0};
-    const LayerCheck check = checkLayer(trace, pass, membersOf(trace, finding), kProofWork);
-    return unknown ? exclusions(check.hypotheses) : proofOf(check.hypotheses, finding.rule);
+    const LayerCheck check = checkLayer(trace, pass, findMembers(trace, finding), kProofWork);
+    return unknown ? exclusions(check.hypotheses) : proofFor(check.hypotheses, finding.rule);
   } catch (const Error&) {
     return "";  // values are damaged, which the trace's problems say
   }

@@ -12,6 +12,6 @@ namespace ringscope::traces {
 /// mistake in a layer the sentence says that no computed mistake gives it. Returns an empty text
 /// when values are missing, or no hypothesis (verify/hypotheses, verify/step_hypotheses) computes
 /// the mistake. Takes a bounded time.
-std::string proofOf(const Trace& trace, const Finding& finding);
+std::string proofFor(const Trace& trace, const Finding& finding);
 
 }  // namespace ringscope::traces

@@ -26,7 +26,7 @@ ByParameter collect(const Trace& trace, TensorKind kind) {
   const bool all_share = trace.run() && trace.run()->tp == 1;  // where groups are not recorded
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != kind) continue;
-    const GroupRecord* group = trace.groupOf(tensor.rank, GroupAxis::kDpCp);
+    const GroupRecord* group = trace.groupContaining(tensor.rank, GroupAxis::kDpCp);
     if (!group && !all_share) continue;
     found[{tensor.place.train_step, tensor.tensor.name, group ? group->id.value() : -1}].push_back(
         &tensor);

@@ -44,7 +44,7 @@ std::string wordsOf(const WrongStage& stage) {
     return "rank " + toString(stage.rank) + " attends of the block of rank " +
            toString(stage.source) + " " + stage.attended;
   const bool keys = isOfKeys(stage.kind);
-  return whatOf(stage) + ": " + runWords(keys ? "KV head" : "head", runsOf(stage.heads)) + ", " +
+  return whatOf(stage) + ": " + runWords(keys ? "KV head" : "head", toRuns(stage.heads)) + ", " +
          runWords(keys ? "key token" : "token", stage.tokens) + ", off by up to " +
          describeSignificant(stage.worst.error, 2) + ", " + describeRatio(stage.worst.ratio()) +
          " what rounding explains";
@@ -76,7 +76,7 @@ std::string dqWords(const StageCheck& check) {
         mark +
         ("rank " + toString(stage.rank) + " has that of ring step " + toString(stage.ring_step) +
          ", of " + blockOf(stage) + ", " + describeSignificant(stage.times, 3) + " times (" +
-         runWords("head", runsOf(stage.heads)) + ", " + runWords("token", stage.tokens) + ")");
+         runWords("head", toRuns(stage.heads)) + ", " + runWords("token", stage.tokens) + ")");
     mark = "; ";
   }
   return words + ".";
@@ -96,7 +96,7 @@ std::string homeWords(const std::vector<WrongStage>& wrong) {
          "how they come home: " +
          kinds + " of rank " + toString(stage.rank) + "'s own block are not what rank " +
          toString(stage.before) + " had after ring step " + toString(stage.ring_step) + " (" +
-         runWords("KV head", runsOf(stage.heads)) + ", " + runWords("key token", stage.tokens) +
+         runWords("KV head", toRuns(stage.heads)) + ", " + runWords("key token", stage.tokens) +
          ")." +
          (others.empty() ? ""
                          : " So it is with " + rankWords({others.begin(), others.end()}) + ".");

@@ -58,7 +58,7 @@ std::optional<int> onlyPart(const std::vector<TokenRun>& wrong, std::int64_t ext
 
 /// The place of a rank among those of its group of an axis; nothing where no group is recorded.
 std::optional<int> placeIn(const Trace& trace, WorldRank rank, GroupAxis axis) {
-  const GroupRecord* group = trace.groupOf(rank, axis);
+  const GroupRecord* group = trace.groupContaining(rank, axis);
   if (!group) return std::nullopt;
   return static_cast<int>(std::ranges::find(group->members, rank) - group->members.begin());
 }
@@ -83,7 +83,7 @@ std::string rankWords(const std::vector<WorldRank>& ranks) {
   std::vector<std::int64_t> numbers;
   numbers.reserve(ranks.size());
   for (const WorldRank rank : ranks) numbers.push_back(rank.value());
-  return runWords("rank", runsOf(numbers));
+  return runWords("rank", toRuns(numbers));
 }
 
 std::optional<std::size_t> worstCpRank(const DiffRecord& diff) {

@@ -5,7 +5,7 @@ namespace ringscope::traces {
 namespace {
 
 const std::vector<Column>& columns() {
-  static const auto kColumns = columnsOf<DiffRecord>(
+  static const auto kColumns = columnsFor<DiffRecord>(
       {{"isolated", "1: of the layer by itself; 0: of the whole step, end to end"},
        {"train_step", "training step, from 0"},
        {"layer", "decoder layer; NULL for loss and gradients of parameters"},

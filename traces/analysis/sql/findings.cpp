@@ -24,19 +24,19 @@ namespace {
 
 const std::vector<Column>& columns() {
   static const auto kColumns =
-      columnsOf<Finding>({{"rule", "id of the mistake; see ringscope mistakes"},
-                          {"severity", "error: the numbers are wrong; warning: they may be"},
-                          {"confidence", "certain or likely"},
-                          {"title", "in a few words"},
-                          {"train_step", "training step, from 0"},
-                          {"layer", "decoder layer; NULL outside the layers"},
-                          {"direction", "of the pass through the layers"},
-                          {"stage", "ring step; NULL outside attention"},
-                          {"rank", "whose mistake it is; NULL: no one's in particular"},
-                          {"group", "who share that rank's sequence, as JSON"},
-                          {"buffer", "that it concerns"},
-                          {"evidence", "in numbers"},
-                          {"remedy", "what to change"}});
+      columnsFor<Finding>({{"rule", "id of the mistake; see ringscope mistakes"},
+                           {"severity", "error: the numbers are wrong; warning: they may be"},
+                           {"confidence", "certain or likely"},
+                           {"title", "in a few words"},
+                           {"train_step", "training step, from 0"},
+                           {"layer", "decoder layer; NULL outside the layers"},
+                           {"direction", "of the pass through the layers"},
+                           {"stage", "ring step; NULL outside attention"},
+                           {"rank", "whose mistake it is; NULL: no one's in particular"},
+                           {"group", "who share that rank's sequence, as JSON"},
+                           {"buffer", "that it concerns"},
+                           {"evidence", "in numbers"},
+                           {"remedy", "what to change"}});
   return kColumns;
 }
 

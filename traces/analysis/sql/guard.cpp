@@ -32,7 +32,7 @@ bool isOurs(const std::string& table) {
   return false;
 }
 
-std::string textOf(const char* text) {
+std::string asText(const char* text) {
   return text ? text : "";
 }
 
@@ -43,9 +43,9 @@ int authorize(void*, int action, const char* first, const char* second, const ch
       return SQLITE_OK;
     case SQLITE_READ:
       // If no column is named, as in count(*), SQLite also asks with the name of a WITH.
-      return textOf(second).empty() || isOurs(textOf(first)) ? SQLITE_OK : SQLITE_DENY;
+      return asText(second).empty() || isOurs(asText(first)) ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
-      return isHarmless(textOf(second)) ? SQLITE_OK : SQLITE_DENY;
+      return isHarmless(asText(second)) ? SQLITE_OK : SQLITE_DENY;
     default:
       return SQLITE_DENY;
   }

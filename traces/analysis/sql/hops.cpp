@@ -54,7 +54,7 @@ struct Fields<Hop> {
 namespace {
 
 const std::vector<Column>& columns() {
-  static const auto kColumns = columnsOf<Hop>(
+  static const auto kColumns = columnsFor<Hop>(
       {{"flow", "the number that its send and its receive share"},
        {"payload", "what it carries"},
        {"rank", "who sends it"},
@@ -152,7 +152,7 @@ class Hops {
   void readStep(std::int32_t step) {
     for (int rank = 0; rank < trace_.worldSize(); ++rank)
       for (const Event& event :
-           trace_.eventsAt(firstPlaceOf(step), lastPlaceOf(step), WorldRank::of(rank)))
+           trace_.eventsAt(firstPlaceIn(step), lastPlaceIn(step), WorldRank::of(rank)))
         matching_.add(event);
   }
 

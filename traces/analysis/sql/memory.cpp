@@ -25,13 +25,13 @@ namespace {
 
 const std::vector<Column>& columns() {
   static const auto kColumns =
-      columnsOf<MemoryRow>({{"time_ns", "from when on, since the run began"},
-                            {"bytes", "that the rank holds in the category from then on"},
-                            {"rank", "who holds them"},
-                            {"category", "what they are used for"},
-                            {"step_bytes",
-                             "that the rank holds in all categories except verify from then "
-                             "on; the largest is its peak memory"}});
+      columnsFor<MemoryRow>({{"time_ns", "from when on, since the run began"},
+                             {"bytes", "that the rank holds in the category from then on"},
+                             {"rank", "who holds them"},
+                             {"category", "what they are used for"},
+                             {"step_bytes",
+                              "that the rank holds in all categories except verify from then "
+                              "on; the largest is its peak memory"}});
   return kColumns;
 }
 
@@ -74,7 +74,7 @@ class MemoryRows : public TableRows {
 std::unique_ptr<TableRows> open(const QueriedTrace& traced,
                                 std::span<const QueryCondition> conditions) {
   constexpr std::size_t kRank = 2;
-  return std::make_unique<MemoryRows>(traced, rangeOf(conditions, kRank));
+  return std::make_unique<MemoryRows>(traced, rangeFor(conditions, kRank));
 }
 
 }  // namespace

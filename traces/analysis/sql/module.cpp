@@ -48,7 +48,7 @@ int guarded(sqlite3_vtab* at, const Work& work) {
   } catch (const std::bad_alloc&) {
     return SQLITE_NOMEM;
   } catch (const std::exception& error) {
-    queried.failure = inputError(sentenceOf(error));
+    queried.failure = inputError(toSentence(error));
   }
   return SQLITE_ERROR;
 }
@@ -119,7 +119,7 @@ int closeCursor(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-Cell cellOf(sqlite3_value* value) {
+Cell cellFor(sqlite3_value* value) {
   switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
       return std::int64_t{sqlite3_value_int64(value)};
@@ -139,7 +139,7 @@ std::vector<QueryCondition> conditionsOf(const char* name, int count, sqlite3_va
   for (int i = 0; i < count && name; ++i) {
     unsigned column = 0, is = 0;
     if (std::sscanf(name, "%u %u;", &column, &is) != 2) break;
-    conditions.push_back({column, static_cast<QueryCondition::Is>(is), cellOf(values[i])});
+    conditions.push_back({column, static_cast<QueryCondition::Is>(is), cellFor(values[i])});
     name = std::strchr(name, ';') + 1;
   }
   return conditions;

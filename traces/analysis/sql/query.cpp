@@ -62,7 +62,7 @@ class Connection {
         sqlite3_stmt_isexplain(raw) != 0)
       throw usageError("a query is one SELECT");
     checkOnlyOne(std::string(rest, sql.data() + sql.size()));
-    taker.columns(columnsOf(raw));
+    taker.columns(columnsFor(raw));
     return takeRows(raw, taker.row, most_rows);
   }
 
@@ -108,7 +108,7 @@ class Connection {
     }
   }
 
-  static std::vector<std::string> columnsOf(sqlite3_stmt* statement) {
+  static std::vector<std::string> columnsFor(sqlite3_stmt* statement) {
     std::vector<std::string> names;
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
       const char* name = sqlite3_column_name(statement, i);

@@ -5,7 +5,7 @@ namespace ringscope::traces {
 namespace {
 
 const std::vector<Column>& columns() {
-  static const auto kColumns = columnsOf<ShardRecord>(
+  static const auto kColumns = columnsFor<ShardRecord>(
       {{"buffer", "its name"},
        {"train_step", "training step, from 0"},
        {"rank", "who has the part"},

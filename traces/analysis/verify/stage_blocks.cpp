@@ -56,7 +56,7 @@ class BlockReader : public StageReader {
  private:
   TensorKey keyOf(const Seat& seat, const StageRecord& stage, TensorKind kind,
                   PieceIndex piece) const {
-    TensorKey key{{kind}, s_.placeOf(Direction::kForward, stage.ring_step)};
+    TensorKey key{{kind}, s_.placeFor(Direction::kForward, stage.ring_step)};
     key.microbatch = s_.layer.pass.microbatch;
     key.rank = seat.rank;
     key.source_rank = stage.source_rank;
@@ -83,13 +83,13 @@ class BlockReader : public StageReader {
                  unitRoundoff(lse->dtype)};
   }
 
-  std::vector<HeadAt> headsOf(const Seat& seat) const {
+  std::vector<HeadAt> headsFor(const Seat& seat) const {
     std::vector<HeadAt> heads;
     for (std::size_t g = 0; g < s_.selection.groups.size(); ++g)
       for (std::int64_t h = 0; h < s_.layer.groupSize(); ++h) {
         const HeadGroup& group = s_.selection.groups[g];
         const std::int64_t head = group.kv_head * s_.layer.groupSize() + h,
-                           local = head - s_.plan.firstHeadOf(seat);
+                           local = head - s_.plan.firstHeadAt(seat);
         if (local >= 0 && local < seat.forward->q_head_end - seat.forward->q_head_begin)
           heads.push_back({g, group.batch, head, h, local});
       }
@@ -111,7 +111,7 @@ class BlockReader : public StageReader {
   void compare(const Seat& seat, const StageRecord& stage, std::size_t piece, const Block& block,
                std::vector<WrongStage>& wrong) const {
     const PieceRecord& planned = stage.pieces[piece];
-    const Seat* source = s_.plan.seatOf(stage.source_rank);
+    const Seat* source = s_.plan.findSeat(stage.source_rank);
     if (!source) return;
     const std::vector<std::size_t> rows(seat.rows.begin() + planned.q_begin,
                                         seat.rows.begin() + planned.q_end);
@@ -120,9 +120,9 @@ class BlockReader : public StageReader {
                end = std::clamp<std::int64_t>(planned.k_end, begin, size);
     std::vector<std::size_t> keys(source->rows.begin() + begin, source->rows.begin() + end);
     std::ranges::sort(keys);  // as attend() wants them
-    const Precision precision = precisionOf(s_.trace, s_.layer, {s_.selection.groups, rows});
+    const Precision precision = findPrecision(s_.trace, s_.layer, {s_.selection.groups, rows});
     WrongRows outs, lses;
-    for (const HeadAt& at : headsOf(seat))
+    for (const HeadAt& at : headsFor(seat))
       compareHead(seat, at, block, rows, keys, precision, outs, lses);
     for (const auto& [kind, found] :
          {std::pair{TensorKind::kBlockOut, &outs}, std::pair{TensorKind::kBlockLse, &lses}}) {
@@ -211,7 +211,7 @@ class BlockReader : public StageReader {
     WrongRows rows;
     for (std::size_t i = 0; i < running.size(); ++i) {
       const auto head = static_cast<std::int64_t>(i / seat.rows.size());
-      RowError row{head / recorded->heads(), head % recorded->heads() + s_.plan.firstHeadOf(seat),
+      RowError row{head / recorded->heads(), head % recorded->heads() + s_.plan.firstHeadAt(seat),
                    s_.layer.tokens[seat.rows[i % seat.rows.size()]], seat.rank};
       measure(row, {&running[i], 1}, {&recorded->values()[i], 1});
       // Each merge takes an exponential and a logarithm, and rounds their sum.

@@ -15,7 +15,7 @@ namespace {
 
 using Seat = PlannedBlocks::Seat;
 
-const std::vector<StageRecord>& stagesOf(const Seat& seat, Direction direction) {
+const std::vector<StageRecord>& findStages(const Seat& seat, Direction direction) {
   return (direction == Direction::kForward ? seat.forward : seat.backward)->stages;
 }
 
@@ -42,7 +42,7 @@ std::string otherPieces(const StageSetting& s, Direction direction, const Seat& 
                         const StageRecord& stage) {
   if (!s.trace.end() || s.trace.end()->dropped_events > 0) return "";
   std::size_t attended = 0;
-  for (const Event& event : s.trace.eventsAt(s.placeOf(direction, stage.ring_step), seat.rank)) {
+  for (const Event& event : s.trace.eventsAt(s.placeFor(direction, stage.ring_step), seat.rank)) {
     if (event.kind != EventKind::kAttend || event.source_rank != stage.source_rank ||
         event.microbatch != s.layer.pass.microbatch || event.pass == Pass::kRecompute)
       continue;
@@ -80,12 +80,12 @@ void readAll(const StageSetting& setting, Direction direction, StageCheck& check
   const auto reader = direction == Direction::kForward ? blockReader(setting) : sumReader(setting);
   std::size_t most = 0;
   for (const auto& [rank, seat] : setting.plan.seats())
-    most = std::max(most, stagesOf(seat, direction).size());
+    most = std::max(most, findStages(seat, direction).size());
   for (std::size_t index = 0; index < most && check.wrong.empty(); ++index) {
     std::int64_t compared = 0;
     for (const auto& [rank, seat] : setting.plan.seats()) {
-      if (index >= stagesOf(seat, direction).size()) continue;
-      const StageRecord& stage = stagesOf(seat, direction)[index];
+      if (index >= findStages(seat, direction).size()) continue;
+      const StageRecord& stage = findStages(seat, direction)[index];
       if (std::string other = otherPieces(setting, direction, seat, stage); !other.empty())
         check.wrong.push_back({.rank = rank,
                                .source = stage.source_rank,
@@ -150,7 +150,7 @@ StageCheck checkStages(const Trace& trace, const LayerPass& pass,
 }
 
 bool StageSetting::allows(std::size_t query, std::size_t key) const {
-  const TokenRun keys = mask.keysOf(layer.tokens[query]);
+  const TokenRun keys = mask.keysFor(layer.tokens[query]);
   const std::int64_t at = layer.tokens[key].value();
   return at >= keys.begin && at < keys.end;
 }
@@ -166,7 +166,7 @@ void WrongRows::into(WrongStage& stage) const {
   stage.heads = heads_;
   std::ranges::sort(stage.heads);
   stage.heads.erase(std::unique(stage.heads.begin(), stage.heads.end()), stage.heads.end());
-  stage.tokens = runsOf(tokens_);
+  stage.tokens = toRuns(tokens_);
 }
 
 }  // namespace ringscope::traces

@@ -32,9 +32,9 @@ class DqOfSeat {
   double worst() const { return ratioLess({}, 0); }
 
   /// What a stage adds to these rows, of the heads that are wrong: others have it once.
-  std::vector<double> partOf(const StageRecord& stage) const {
+  std::vector<double> partFor(const StageRecord& stage) const {
     std::vector<double> part(errors_.size(), 0);
-    const Seat* source = s_.plan.seatOf(stage.source_rank);
+    const Seat* source = s_.plan.findSeat(stage.source_rank);
     const auto heads = static_cast<std::size_t>(s_.layer.groupSize());
     for (std::size_t group = 0; source && group < s_.selection.groups.size(); ++group)
       g_.visitPairs(seat_, stage, *source, group, [&](const StageGradients::Pair& pair) {
@@ -77,7 +77,7 @@ class DqOfSeat {
     const HeadGroup& of = s_.selection.groups[group];
     RowError error{of.batch, of.kv_head * s_.layer.groupSize() + static_cast<std::int64_t>(head),
                    s_.layer.tokens[token], seat_.rank};
-    const std::int64_t local = error.head - s_.plan.firstHeadOf(seat_);
+    const std::int64_t local = error.head - s_.plan.firstHeadAt(seat_);
     const bool mine = recorded.ranks[row].exists() && local >= 0 &&
                       local < seat_.forward->q_head_end - seat_.forward->q_head_begin;
     const double* meant = &g_.meant.values().dq[row * s_.width()];
@@ -124,7 +124,7 @@ void findDqPart(const StageGradients& gradients, std::vector<WrongStage>& wrong)
     if (!(dq.worst() > 1)) continue;
     std::vector<WrongStage> explaining;
     for (const StageRecord& stage : seat.backward->stages) {
-      const auto part = dq.partOf(stage);
+      const auto part = dq.partFor(stage);
       const double surplus = dq.surplusOf(part);
       if (surplus == 0 || !(dq.ratioLess(part, surplus) <= 1)) continue;
       explaining.push_back(

@@ -30,7 +30,7 @@ class StageGradients {
                   const PlannedBlocks::Seat& source, std::size_t group, Visit visit) const {
     const std::int64_t heads = setting.layer.groupSize(),
                        first = setting.selection.groups[group].kv_head * heads,
-                       mine = setting.plan.firstHeadOf(seat),
+                       mine = setting.plan.firstHeadAt(seat),
                        end = mine + seat.forward->q_head_end - seat.forward->q_head_begin;
     for (std::int64_t h = 0; h < heads; ++h)
       if (first + h >= mine && first + h < end)

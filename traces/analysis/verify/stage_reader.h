@@ -17,7 +17,7 @@ struct StageSetting {
   Selection selection;  ///< all rows of some (batch entry, KV head) pairs
 
   std::size_t width() const { return static_cast<std::size_t>(layer.head_dim); }
-  Place placeOf(Direction direction, RingStep ring_step) const {
+  Place placeFor(Direction direction, RingStep ring_step) const {
     return {layer.pass.train_step, layer.pass.layer, direction, ring_step};
   }
   /// Whether the declared mask lets a query attend a key; indices into the layer's tokens.

@@ -30,7 +30,7 @@ class SumReader : public StageReader {
 
   std::int64_t read(const Seat& seat, std::size_t index, std::vector<WrongStage>& wrong) override {
     const StageRecord& stage = seat.backward->stages[index];
-    const Seat* source = s_.plan.seatOf(stage.source_rank);
+    const Seat* source = s_.plan.findSeat(stage.source_rank);
     if (!source) return 0;
     const auto now = sumsOf(seat, stage, *source);
     if (!now) return 0;
@@ -51,7 +51,7 @@ class SumReader : public StageReader {
 
  private:
   std::optional<Sums> sumsOf(const Seat& seat, const StageRecord& stage, const Seat& source) const {
-    const Place place = s_.placeOf(Direction::kBackward, stage.ring_step);
+    const Place place = s_.placeFor(Direction::kBackward, stage.ring_step);
     for (const TensorRecord* record : s_.trace.tensorsAt({TensorKind::kDkv}, place, seat.rank)) {
       if (record->source_rank != stage.source_rank ||
           record->microbatch != s_.layer.pass.microbatch)
@@ -89,7 +89,7 @@ class SumReader : public StageReader {
     for (std::size_t g = 0; g < s_.selection.groups.size(); ++g) {
       const auto local = localKvHead(seat, s_.selection.groups[g].kv_head);
       if (!local) continue;
-      const auto parts = partsOf(seat, stage, source, g);
+      const auto parts = partsFor(seat, stage, source, g);
       for (std::size_t i = 0; i < 2; ++i)
         for (std::size_t key = 0; key < source.rows.size(); ++key)
           compareRow(seat, source, {g, *local, i, key}, parts[i], now, before, rows[i]);
@@ -201,8 +201,8 @@ class SumReader : public StageReader {
   }
 
   /// dK and dV of the block's rows from the pieces of one ring step: [keys, head_dim] each.
-  std::array<std::vector<double>, 2> partsOf(const Seat& seat, const StageRecord& stage,
-                                             const Seat& source, std::size_t group) const {
+  std::array<std::vector<double>, 2> partsFor(const Seat& seat, const StageRecord& stage,
+                                              const Seat& source, std::size_t group) const {
     std::array<std::vector<double>, 2> parts;
     for (auto& part : parts) part.assign(source.rows.size() * s_.width(), 0);
     gradients_.visitPairs(seat, stage, source, group, [&](const StageGradients::Pair& pair) {

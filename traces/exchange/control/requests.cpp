@@ -163,12 +163,12 @@ RequestHead RequestHead::from(const json& message) {
   return head;
 }
 
-const char* nameOf(const Request& request) {
+const char* nameFor(const Request& request) {
   return std::visit([](const auto& asked) { return asked.kName; }, request);
 }
 
 Bytes encodeRequest(const Request& request, std::optional<std::int64_t> id) {
-  json object = {{"cmd", nameOf(request)}};
+  json object = {{"cmd", nameFor(request)}};
   if (id) object["id"] = *id;
   std::visit([&](const auto& asked) { asked.put(object); }, request);
   return encodeJsonFrame(object.dump(-1, ' ', false, json::error_handler_t::replace));

@@ -186,7 +186,7 @@ struct RequestHead {
   static RequestHead from(const nlohmann::json& message);
 };
 
-const char* nameOf(const Request& request);
+const char* nameFor(const Request& request);
 /// Returns a request as a frame.
 Bytes encodeRequest(const Request& request, std::optional<std::int64_t> id);
 /// Parses a request. Throws inputError that names a field of the wrong type. Throws usageError when

@@ -64,7 +64,7 @@ class ChromeWriter {
     const Event& event = one.event;
     const std::int64_t end = std::max(event.begin_ns, event.end_ns);
     put("X", rank, one.lane,
-        {{"name", titleOf(event)}, {"cat", name(event.kind)}, {"args", argumentsOf(event)}},
+        {{"name", titleFor(event)}, {"cat", name(event.kind)}, {"args", argumentsOf(event)}},
         at(event.begin_ns) + ", \"dur\": " + microseconds(end - event.begin_ns));
     ++events_;
     const bool send = event.kind == EventKind::kSend;
@@ -78,7 +78,7 @@ class ChromeWriter {
   }
 
   void writeRank(WorldRank rank) {
-    const RankLanes lanes = lanesOf(trace_, rank);
+    const RankLanes lanes = makeLanes(trace_, rank);
     put("M", rank, 0, {{"name", "process_name"}, {"args", {{"name", "rank " + toString(rank)}}}});
     for (std::size_t lane = 0; lane < lanes.names.size(); ++lane)
       put("M", rank, lane, {{"name", "thread_name"}, {"args", {{"name", lanes.names[lane]}}}});

@@ -19,7 +19,7 @@ Exported writeCsv(const Trace& trace, std::ostream& out) {
   std::int64_t events = 0;
   for (; rows->next(); ++events) {
     for (std::size_t i = 0; i < columns.size(); ++i)
-      out << (i > 0 ? "," : "") << csvField(textOf(rows->cell(i), ""));
+      out << (i > 0 ? "," : "") << csvField(asText(rows->cell(i), ""));
     out << "\r\n";
   }
   return {{{"events", events}}, {}};

@@ -54,7 +54,7 @@ class Dealer {
 
 }  // namespace
 
-RankLanes lanesOf(const Trace& trace, WorldRank rank) {
+RankLanes makeLanes(const Trace& trace, WorldRank rank) {
   RankLanes lanes;
   for (const Event& event : trace.events(rank)) lanes.events.push_back({event, 0});
   std::ranges::stable_sort(lanes.events, [](const LaneEvent& a, const LaneEvent& b) {
@@ -77,7 +77,7 @@ std::int64_t shiftToZero(const Trace& trace) {
   return -first;
 }
 
-std::string titleOf(const Event& event) {
+std::string titleFor(const Event& event) {
   const std::string kind = name(event.kind);
   return event.payload == Payload::kNone ? kind : kind + " " + name(event.payload);
 }

@@ -24,12 +24,12 @@ struct RankLanes {
   /// contains it.
   std::vector<LaneEvent> events;
 };
-RankLanes lanesOf(const Trace& trace, WorldRank rank);
+RankLanes makeLanes(const Trace& trace, WorldRank rank);
 
 /// Returns the nanoseconds to add to the recording's times so that none is negative.
 std::int64_t shiftToZero(const Trace& trace);
 
 /// Returns the text that a viewer shows on an event: "attend", "send kv", "collective grads".
-std::string titleOf(const Event& event);
+std::string titleFor(const Event& event);
 
 }  // namespace ringscope::traces

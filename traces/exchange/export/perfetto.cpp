@@ -135,7 +135,7 @@ class PerfettoWriter {
     begin.number(kType, kBegin)
         .number(kTrack, laneUuid(rank, one.lane))
         .text(kCategory, name(event.kind))
-        .text(kName, titleOf(event));
+        .text(kName, titleFor(event));
     annotateAll(begin, event);
     end.number(kType, kEnd).number(kTrack, laneUuid(rank, one.lane));
     if (flows && event.kind == EventKind::kSend) begin.fixed64(kFlow, event.flow);
@@ -174,7 +174,7 @@ class PerfettoWriter {
   }
 
   void writeRank(WorldRank rank) {
-    const RankLanes lanes = lanesOf(trace_, rank);
+    const RankLanes lanes = makeLanes(trace_, rank);
     describeRank(rank, lanes.names);
     for (const LaneEvent& event : lanes.events) writeEvent(rank, event);
     writeMemory(rank);

@@ -16,7 +16,7 @@ const char* safeTensorType(DType dtype) {
 
 /// Returns a tensor's name, made of the parts of its key that apply:
 /// "step0/layer1/backward/ring2/rank3/from1/piece0/dkv".
-std::string nameOf(const TensorKey& key) {
+std::string nameFor(const TensorKey& key) {
   std::string text = "step" + std::to_string(key.place.train_step) + "/";
   const auto part = [&text](const char* what, auto id) {
     if (id.exists()) text += what + std::to_string(id.value()) + "/";
@@ -36,7 +36,7 @@ std::string nameOf(const TensorKey& key) {
 /// Returns a tensor's values. Throws inputError when they cannot be read or do not match its shape.
 std::optional<Bytes> valuesOf(const Trace& trace, const TensorRecord& tensor) {
   auto bytes = trace.bytes(tensor);
-  std::size_t size = sizeOf(tensor.dtype);
+  std::size_t size = byteSize(tensor.dtype);
   for (const std::int64_t extent : tensor.shape) size *= static_cast<std::size_t>(extent);
   if (bytes && bytes->size() != size)
     throw inputError("the values of " + describe(tensor) + " do not fit its shape");
@@ -56,12 +56,12 @@ Exported writeTensors(const Trace& trace, std::ostream& out) {
   for (const TensorRecord& tensor : trace.tensors()) {
     try {
       const auto bytes = valuesOf(trace, tensor);
-      const bool again = bytes && !names.insert(nameOf(tensor)).second;
+      const bool again = bytes && !names.insert(nameFor(tensor)).second;
       without += bytes ? 0 : 1;
       repeated += again ? 1 : 0;
       if (!bytes || again) continue;
       entries.push_back(
-          {nameOf(tensor), safeTensorType(tensor.dtype), tensor.shape, bytes->size()});
+          {nameFor(tensor), safeTensorType(tensor.dtype), tensor.shape, bytes->size()});
       records.push_back(&tensor);
     } catch (const Error& error) {
       exported.left_out.emplace_back(error.what());

@@ -152,7 +152,7 @@ std::optional<Chunk> Redactor::apply(Chunk chunk) {
     case ChunkKind::kTensors:
       return withoutValues(std::move(chunk));
     case ChunkKind::kValues:
-      if (shared_.contains(tensorOf(chunk))) return chunk;
+      if (shared_.contains(tensorIdFrom(chunk))) return chunk;
       left_out_rows_ += chunk.rows;
       return std::nullopt;
     case ChunkKind::kRun:

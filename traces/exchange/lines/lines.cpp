@@ -19,7 +19,7 @@ std::string_view between(std::string_view quotes) {
   return quotes.substr(1, quotes.size() - 2);
 }
 
-std::string textOf(const JsonValue& value) {
+std::string asText(const JsonValue& value) {
   if (value.type == JsonType::kPlainText && value.text.size() <= kMostTextBytes)
     return std::string(between(value.text));
   return toPlainText(nlohmann::json::parse(value.text).get<std::string>(), kMostTextBytes);
@@ -29,7 +29,7 @@ bool isText(JsonType type) {
   return type == JsonType::kPlainText || type == JsonType::kText;
 }
 
-WorldRank rankOf(const JsonValue& value) {
+WorldRank rankFor(const JsonValue& value) {
   return WorldRank::of(std::min<std::int64_t>(wholeNumber(value).value_or(-1), kMaxRanks));
 }
 
@@ -117,7 +117,7 @@ bool Line::flag(std::string_view key) const {
 
 std::string Line::text(std::string_view key) const {
   const auto value = at(key);
-  return value && isText(value->type) ? textOf(*value) : "";
+  return value && isText(value->type) ? asText(*value) : "";
 }
 
 std::optional<std::uint64_t> Line::hash(std::string_view key) const {
@@ -165,20 +165,20 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Line::pairs(std::string_view 
 std::vector<std::string> Line::texts(std::string_view key) const {
   std::vector<std::string> all;
   eachItem(at(key), [&](const JsonValue& item) {
-    if (isText(item.type)) all.push_back(textOf(item));
+    if (isText(item.type)) all.push_back(asText(item));
     return true;
   });
   return all;
 }
 
 WorldRank Line::rank(std::string_view key) const {
-  return rankOf(at(key).value_or(JsonValue{}));
+  return rankFor(at(key).value_or(JsonValue{}));
 }
 
 std::vector<WorldRank> Line::ranks(std::string_view key) const {
   std::vector<WorldRank> all;
   eachItem(at(key), [&](const JsonValue& item) {
-    all.push_back(rankOf(item));
+    all.push_back(rankFor(item));
     return true;
   });
   return all;

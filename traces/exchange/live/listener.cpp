@@ -144,7 +144,7 @@ void Listener::read(Connection& connection) {
     connection.hello += taken;
     takeHello(connection);
   } catch (const std::exception& error) {
-    refuse(connection, sentenceOf(error));
+    refuse(connection, toSentence(error));
   }
 }
 

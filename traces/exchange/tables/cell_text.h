@@ -10,7 +10,7 @@ namespace ringscope::traces {
 
 /// Returns a cell as text for people and for CSV. Reals have the shortest digits that give the same
 /// number. An empty cell gives `none`.
-inline std::string textOf(const Cell& cell, const char* none) {
+inline std::string asText(const Cell& cell, const char* none) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (const auto* name = std::get_if<const char*>(&cell)) return *name;
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;

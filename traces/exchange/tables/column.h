@@ -31,7 +31,7 @@ struct Column {
 /// Converts a value to a cell. An id that is none becomes NULL, an enumeration its name, and a list
 /// JSON.
 template <typename T>
-Cell cellOf(const T& value) {
+Cell cellFor(const T& value) {
   if constexpr (NamedEnum<T>) {
     return name(value);
   } else if constexpr (IsId<T>::value) {
@@ -41,7 +41,7 @@ Cell cellOf(const T& value) {
   } else if constexpr (IsVector<T>::value) {
     return toJson(value).dump();
   } else if constexpr (IsOptional<T>::value) {
-    return value ? cellOf(*value) : Cell();
+    return value ? cellFor(*value) : Cell();
   } else {
     return value;
   }
@@ -63,7 +63,7 @@ using Meanings = std::vector<std::pair<std::string_view, const char*>>;
 /// Returns the columns of a record, one per leaf of its fields, in the order of the format. Leaves
 /// out fields that `meanings` does not name.
 template <typename Record>
-std::vector<Column> columnsOf(const Meanings& meanings) {
+std::vector<Column> columnsFor(const Meanings& meanings) {
   std::vector<Column> columns;
   Record record;
   const auto take = [&](const auto& self, const char* field, auto& value) -> void {
@@ -73,11 +73,11 @@ std::vector<Column> columnsOf(const Meanings& meanings) {
     } else {
       Column column{field, columnType<T>(),
                     "",    "",
-                    0,     [](const void* at) { return cellOf(*static_cast<const T*>(at)); }};
+                    0,     [](const void* at) { return cellFor(*static_cast<const T*>(at)); }};
       column.offset = static_cast<std::size_t>(reinterpret_cast<const char*>(&value) -
                                                reinterpret_cast<const char*>(&record));
       if constexpr (NamedEnum<T>)
-        for (const std::string& one : namesOf<T>())
+        for (const std::string& one : allNames<T>())
           column.values += (column.values.empty() ? "" : ", ") + one;
       for (const auto& [named, meaning] : meanings)
         if (named == field) column.meaning = meaning;

@@ -9,7 +9,7 @@ namespace ringscope::traces {
 namespace {
 
 const std::vector<Column>& columns() {
-  static const auto kColumns = columnsOf<Event>(
+  static const auto kColumns = columnsFor<Event>(
       {{"kind", "what the time was spent on"},
        {"begin_ns", "when it began, or was posted, since the run began"},
        {"start_ns", "when a message began to move; begin_ns where that is not known"},
@@ -49,7 +49,7 @@ std::size_t columnNamed(std::string_view name) {
 /// The events that a query can concern, as far as its conditions tell.
 struct Wanted {
   explicit Wanted(std::span<const QueryCondition> conditions) {
-    const auto range = [&](const char* name) { return rangeOf(conditions, columnNamed(name)); };
+    const auto range = [&](const char* name) { return rangeFor(conditions, columnNamed(name)); };
     rank = range("rank");
     step = range("train_step");
     layer = range("layer");
@@ -133,8 +133,8 @@ class EventRows : public TableRows {
         const std::int64_t first = std::max<std::int64_t>(steps.first, wanted_.step.least);
         const std::int64_t last = std::min<std::int64_t>(steps.last, wanted_.step.most);
         if (first > last) continue;
-        run_ = traced_.trace().eventsAt(firstPlaceOf(static_cast<std::int32_t>(first)),
-                                        lastPlaceOf(static_cast<std::int32_t>(last)),
+        run_ = traced_.trace().eventsAt(firstPlaceIn(static_cast<std::int32_t>(first)),
+                                        lastPlaceIn(static_cast<std::int32_t>(last)),
                                         WorldRank::of(rank_));
         at_ = 0;
         return true;

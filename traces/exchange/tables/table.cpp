@@ -27,7 +27,7 @@ std::optional<Range> around(const Cell& value) {
 
 }  // namespace
 
-Range rangeOf(std::span<const QueryCondition> conditions, std::size_t column) {
+Range rangeFor(std::span<const QueryCondition> conditions, std::size_t column) {
   Range range;
   for (const QueryCondition& condition : conditions) {
     const auto value = around(condition.value);

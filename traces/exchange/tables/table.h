@@ -33,7 +33,7 @@ struct Range {
 };
 /// Returns the range that the conditions on a column of integers leave; everything when they
 /// compare with no number.
-Range rangeOf(std::span<const QueryCondition> conditions, std::size_t column);
+Range rangeFor(std::span<const QueryCondition> conditions, std::size_t column);
 
 /// The rows of one scan of a table, in order.
 class TableRows {

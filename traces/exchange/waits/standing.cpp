@@ -33,7 +33,7 @@ Posted postedOf(const Line& said) {
   return posted;
 }
 
-std::string placeOf(const Line& at) {
+std::string placeFor(const Line& at) {
   const std::string file = at.text("file"), function = at.text("function");
   if (file.empty()) return "";
   return file + ":" + std::to_string(at.whole("number", 0)) +
@@ -49,7 +49,7 @@ Standing Standing::of(const Line& line) {
   standing.in = postIn(line, "in");
   standing.in_ns = line.part("in").whole("since_ns", 0);
   standing.newest = postIn(line, "last");
-  standing.at = placeOf(line.part("at"));
+  standing.at = placeFor(line.part("at"));
   for (const Line& one : line.parts("posted"))
     if (standing.posted.size() < kMostPosted) standing.posted.push_back(postedOf(one));
   const Line groups = line.part("groups");

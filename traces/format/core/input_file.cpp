@@ -44,7 +44,7 @@ class Descriptor {
 };
 
 /// Returns the size of a plain file in bytes.
-std::uint64_t sizeOf(const Descriptor& file, const std::string& path) {
+std::uint64_t byteSize(const Descriptor& file, const std::string& path) {
   if (file.get() < 0)
     throw inputError(path + ": " +
                      (errno == ENOENT ? "no such file" : std::generic_category().message(errno)));
@@ -65,8 +65,8 @@ void refuseWithoutMemory(const std::string& path, std::uint64_t size) {
 }
 
 template <typename Content>
-Content contentOf(const Descriptor& file, const std::string& path, std::uint64_t begin,
-                  std::uint64_t size) {
+Content readContent(const Descriptor& file, const std::string& path, std::uint64_t begin,
+                    std::uint64_t size) {
   refuseWithoutMemory(path, size);
   Content content;
   content.resize(size);
@@ -84,11 +84,11 @@ Content contentOf(const Descriptor& file, const std::string& path, std::uint64_t
 template <typename Content>
 Content readAs(const std::string& path, std::uint64_t most_bytes) {
   const Descriptor file(path);
-  const std::uint64_t size = sizeOf(file, path);
+  const std::uint64_t size = byteSize(file, path);
   if (size > most_bytes)
     throw inputError(path + ": has " + std::to_string(size) + " bytes; " +
                      std::to_string(most_bytes) + " are the most that it can have");
-  return contentOf<Content>(file, path, 0, size);
+  return readContent<Content>(file, path, 0, size);
 }
 
 }  // namespace
@@ -115,10 +115,10 @@ std::vector<std::uint8_t> readFileBytes(const std::string& path) {
 std::vector<std::uint8_t> readFilePart(const std::string& path, std::uint64_t begin,
                                        std::uint64_t size) {
   const Descriptor file(path, O_NOFOLLOW);
-  const std::uint64_t all = sizeOf(file, path);
+  const std::uint64_t all = byteSize(file, path);
   if (begin > all || size > all - begin)
     throw inputError(path + ": ends before byte " + std::to_string(begin + size));
-  return contentOf<std::vector<std::uint8_t>>(file, path, begin, size);
+  return readContent<std::vector<std::uint8_t>>(file, path, begin, size);
 }
 
 FileIdentity fileIdentity(const std::string& path) {

@@ -27,7 +27,7 @@ struct FilePlace {
   friend bool operator==(const FilePlace&, const FilePlace&) = default;
 };
 
-std::optional<FilePlace> placeOf(const fs::path& path) {
+std::optional<FilePlace> placeFor(const fs::path& path) {
   struct stat status = {};
   std::error_code error;
   fs::path there = fs::weakly_canonical(path, error), missing;
@@ -66,7 +66,7 @@ void checkApart(const NamedPath& output, const NamedPath& other) {
 }  // namespace
 
 bool isSameFile(const std::string& a, const std::string& b) {
-  const auto first = placeOf(a), second = placeOf(b);
+  const auto first = placeFor(a), second = placeFor(b);
   return first && first == second;
 }
 

@@ -6,7 +6,7 @@
 
 namespace ringscope::traces {
 
-std::string sentenceOf(const std::exception& error) {
+std::string toSentence(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) return "there is not enough memory for this";
   if (const auto* system = dynamic_cast<const std::system_error*>(&error);
       system && system->code() == std::errc::resource_unavailable_try_again)

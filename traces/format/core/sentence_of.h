@@ -8,6 +8,6 @@ namespace ringscope::traces {
 
 /// Returns one sentence for the user about any exception. Cuts a library's own text where its stack
 /// trace begins. Describes memory and threads that the system refused.
-std::string sentenceOf(const std::exception& error);
+std::string toSentence(const std::exception& error);
 
 }  // namespace ringscope::traces

@@ -55,7 +55,7 @@ void ChunkJoiner::putNotes(const Chunk& chunk) {
     const auto known = notes_.find(note.key);
     if (known != notes_.end() && known->second == note.json) continue;
     notes_[note.key] = note.json;
-    Chunk one = chunkOf(note);
+    Chunk one = makeChunk(note);
     one.rank = chunk.rank;
     put(std::move(one));
   }
@@ -117,7 +117,7 @@ void ChunkJoiner::add(int source, Chunk chunk, std::int64_t clock_shift_ns) {
 void ChunkJoiner::finish(std::int64_t now_ns) {
   end_.events = events_;
   end_.run_clock_ns = std::max(end_.run_clock_ns, now_ns);
-  put(chunkOf(end_));
+  put(makeChunk(end_));
 }
 
 }  // namespace ringscope::traces

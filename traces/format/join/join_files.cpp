@@ -143,10 +143,11 @@ ClockAlignment joinFiles(const std::vector<std::string>& inputs, const std::stri
         0, std::numeric_limits<std::int64_t>::max(),
         [&](Chunk chunk) { joiner.add(static_cast<int>(i), std::move(chunk), shifts[i]); });
   if (const auto cut = std::ranges::count(all, false, &Summary::whole); cut > 0)
-    joiner.add(0, chunkOf(Note{kEndedNote, endedNote({HowEnded::kCut,
-                                                      std::to_string(cut) + " of " +
-                                                          std::to_string(all.size()) +
-                                                          " ranks did not record to their end"})}));
+    joiner.add(
+        0, makeChunk(Note{kEndedNote,
+                          endedNote({HowEnded::kCut, std::to_string(cut) + " of " +
+                                                         std::to_string(all.size()) +
+                                                         " ranks did not record to their end"})}));
   joiner.finish();
   sink.close();
   removeBeside(beside.finalPath());

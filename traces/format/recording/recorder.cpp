@@ -113,10 +113,10 @@ void Recorder::writeOut(bool closing) {
     if (!closing) return sinks_.flush();
     const RecorderStats s = stats();
     writeChunk(
-        chunkOf(EndRecord{s.events, s.dropped_events, s.dropped_tensors, now(), rows_by_kind_}));
+        makeChunk(EndRecord{s.events, s.dropped_events, s.dropped_tensors, now(), rows_by_kind_}));
     sinks_.close();
   } catch (const std::exception& error) {
-    sinks_.giveUp(sentenceOf(error));
+    sinks_.giveUp(toSentence(error));
   }
 }
 
@@ -160,7 +160,7 @@ namespace {
 
 template <typename Record>
 Chunk ofRank(std::size_t rank, const std::vector<Record>& records) {
-  Chunk chunk = chunkOf(std::span<const Record>(records));
+  Chunk chunk = makeChunk(std::span<const Record>(records));
   chunk.rank = WorldRank::of(rank);
   return chunk;
 }
@@ -191,7 +191,7 @@ void Recorder::writeItems(std::vector<Item> items) {
   std::vector<TensorRecord> records;
   std::size_t bytes = 0;
   const auto write_records = [&] {
-    if (!records.empty()) writeChunk(chunkOf(std::span<const TensorRecord>(records)));
+    if (!records.empty()) writeChunk(makeChunk(std::span<const TensorRecord>(records)));
     records.clear();
     bytes = 0;
   };

@@ -70,14 +70,14 @@ class Recorder {
   /// schedules.
   template <typename Record>
   void record(const Record& record) {
-    enqueue(chunkOf(record));
+    enqueue(makeChunk(record));
   }
   /// Records the times of events that were recorded before.
   void times(const std::vector<TimesRecord>& times) {
-    enqueue(chunkOf(std::span<const TimesRecord>(times)));
+    enqueue(makeChunk(std::span<const TimesRecord>(times)));
   }
   void diffs(const std::vector<DiffRecord>& diffs) {
-    enqueue(chunkOf(std::span<const DiffRecord>(diffs)));
+    enqueue(makeChunk(std::span<const DiffRecord>(diffs)));
   }
   void note(std::string key, std::string json) { record(Note{std::move(key), std::move(json)}); }
 

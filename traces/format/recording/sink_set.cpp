@@ -14,7 +14,7 @@ void SinkSet::each(const std::function<void(ChunkSink&)>& call) {
       call(*sink);
     } catch (const std::exception& error) {
       sink.reset();
-      failures_.emplace_back(sentenceOf(error));
+      failures_.emplace_back(toSentence(error));
     }
   }
 }

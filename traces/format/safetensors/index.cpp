@@ -39,8 +39,8 @@ std::int64_t wholeNumber(const nlohmann::json& number, const std::string& source
 }
 
 /// Returns a tensor's place. The entry counts offsets from the end of the header.
-SafeTensorPlace placeOf(const std::string& name, const nlohmann::json& entry,
-                        const std::string& source) {
+SafeTensorPlace placeFor(const std::string& name, const nlohmann::json& entry,
+                         const std::string& source) {
   SafeTensorPlace place;
   place.dtype = entry.at("dtype").get<std::string>();
   for (const nlohmann::json& extent : entry.at("shape"))
@@ -99,7 +99,7 @@ SafeTensorsIndex SafeTensorsIndex::parse(std::string_view json, std::uint64_t fi
       if (name == "__metadata__")
         index.metadata = entry.get<std::map<std::string, std::string>>();
       else
-        index.tensors.emplace(name, placeOf(name, entry, source));
+        index.tensors.emplace(name, placeFor(name, entry, source));
   } catch (const nlohmann::json::exception&) {
     throw inputError(source + ": the safetensors header is not as the format says");
   }

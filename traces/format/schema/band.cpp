@@ -72,7 +72,7 @@ double Band::pairs() const {
   return pairsUpTo(*this, std::min(high, highest)) - pairsUpTo(*this, std::max(low, lowest) - 1);
 }
 
-Band bandOf(const Event& attend, const StageRecord* planned) {
+Band bandFor(const Event& attend, const StageRecord* planned) {
   if (planned && attend.piece.exists() && attend.piece.index() < planned->pieces.size())
     if (const auto& piece = planned->pieces[attend.piece.index()]; isOf(piece, attend))
       return Band::of(piece);

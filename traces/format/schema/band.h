@@ -42,6 +42,6 @@ struct Band {
 
 /// Returns the band that an event attended. The schedule's piece with the same rows and mask gives
 /// the offsets of a tile mask. Without such a piece the band covers all of the event's rows.
-Band bandOf(const Event& attend, const StageRecord* planned);
+Band bandFor(const Event& attend, const StageRecord* planned);
 
 }  // namespace ringscope::traces

@@ -71,7 +71,7 @@ struct Chunk : ChunkHeader {
 };
 
 /// Returns the id of the tensor that a chunk of values belongs to.
-inline TensorId tensorOf(const ChunkHeader& values) {
+inline TensorId tensorIdFrom(const ChunkHeader& values) {
   return TensorId::of(values.key);
 }
 
@@ -128,7 +128,7 @@ Record decodeOne(const Chunk& chunk) {
 
 /// Returns a chunk of one or several records. seq and checksum are not set.
 template <typename Record>
-Chunk chunkOf(std::span<const Record> records) {
+Chunk makeChunk(std::span<const Record> records) {
   Chunk chunk;
   chunk.kind = ChunkOf<Record>::kKind;
   chunk.rows = static_cast<std::uint32_t>(records.size());
@@ -136,8 +136,8 @@ Chunk chunkOf(std::span<const Record> records) {
   return chunk;
 }
 template <typename Record>
-Chunk chunkOf(const Record& record) {
-  return chunkOf(std::span<const Record>(&record, 1));
+Chunk makeChunk(const Record& record) {
+  return makeChunk(std::span<const Record>(&record, 1));
 }
 
 }  // namespace ringscope::traces

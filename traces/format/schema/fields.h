@@ -197,7 +197,7 @@ void fromJson(const nlohmann::json& json, T& value, const std::string& source,
     const auto found = findByName<T>(json.get<std::string>());
     if (!found)
       throw inputError(source + ": " +
-                       unknownName(EnumNames<T>::kWhat, json.get<std::string>(), namesOf<T>()));
+                       unknownName(EnumNames<T>::kWhat, json.get<std::string>(), allNames<T>()));
     value = *found;
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!json.is_boolean()) refuse("has the wrong type");

@@ -41,7 +41,7 @@ std::optional<E> findByName(std::string_view text) {
 }
 
 template <NamedEnum E>
-std::vector<std::string> namesOf() {
+std::vector<std::string> allNames() {
   return {EnumNames<E>::kNames.begin(), EnumNames<E>::kNames.end()};
 }
 
@@ -67,7 +67,7 @@ const auto& entryNamed(std::string_view what, std::string_view asked, const List
 template <NamedEnum E>
 E parse(std::string_view text) {
   if (const auto found = findByName<E>(text)) return *found;
-  throw usageError(unknownName(EnumNames<E>::kWhat, text, namesOf<E>()));
+  throw usageError(unknownName(EnumNames<E>::kWhat, text, allNames<E>()));
 }
 
 /// Converts an integer from a file. Throws inputError when the enumeration has no such value.

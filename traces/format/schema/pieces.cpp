@@ -180,8 +180,8 @@ std::vector<Piece> cutDiagonalIntoStrips(const Piece& piece) {
   return cut;
 }
 
-std::vector<Piece> piecesOf(const std::vector<ShardRun>& queries, const std::vector<ShardRun>& keys,
-                            const PieceRule& rule) {
+std::vector<Piece> piecesBetween(const std::vector<ShardRun>& queries,
+                                 const std::vector<ShardRun>& keys, const PieceRule& rule) {
   // A rank's own tokens in global order form one causal square, whatever the runs are.
   if (rule == PieceRule{true, 0, {}} && queries == keys && ascending(queries)) {
     std::int64_t size = 0;

@@ -46,8 +46,8 @@ std::pair<std::int64_t, std::int64_t> within(const ShardRun& run, const TokenRun
 /// the diagonal. Let two runs begin at global q0 and k0 with stride s. Key j of query i is then
 /// allowed when
 ///   j ≤ i + ⌊(q0 − k0)/s⌋ (causal) and j > i − (window − (q0 − k0))/s (window).
-std::vector<Piece> piecesOf(const std::vector<ShardRun>& queries, const std::vector<ShardRun>& keys,
-                            const PieceRule& rule);
+std::vector<Piece> piecesBetween(const std::vector<ShardRun>& queries,
+                                 const std::vector<ShardRun>& keys, const PieceRule& rule);
 
 /// Cuts a causal square into small causal squares and the full rectangles between them; returns
 /// other pieces unchanged. ATen's kernel steps through keys 512 at a time. In a causal square of n

@@ -10,13 +10,13 @@
 
 namespace ringscope::traces {
 
-std::size_t sizeOf(DType dtype) {
+std::size_t byteSize(DType dtype) {
   static constexpr std::array<std::size_t, static_cast<std::size_t>(DType::kCount)> kSizes = {
       4, 8, 2, 2, 4, 8};
   return kSizes[static_cast<std::size_t>(dtype)];
 }
 
-std::uint64_t hashOf(HashAlgorithm algorithm, const void* data, std::size_t size) {
+std::uint64_t computeHash(HashAlgorithm algorithm, const void* data, std::size_t size) {
   if (algorithm == HashAlgorithm::kDotSum64) return dotSum64(data, size);
   return algorithm == HashAlgorithm::kGridSum64 ? gridSum64(data, size) : mixSum64(data, size);
 }

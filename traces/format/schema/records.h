@@ -29,7 +29,7 @@ struct EnumNames<DType> {
   static constexpr std::array<const char*, 6> kNames = {"float32", "float64", "bfloat16",
                                                         "float16", "int32",   "int64"};
 };
-std::size_t sizeOf(DType dtype);
+std::size_t byteSize(DType dtype);
 
 /// The statistics over the finite elements, and the numbers of NaN and infinite elements.
 struct TensorStats {
@@ -45,7 +45,7 @@ struct EnumNames<HashAlgorithm> {
   static constexpr std::array<const char*, 3> kNames = {"mixsum64", "dotsum64", "gridsum64"};
 };
 /// Returns the hash of `size` bytes. Hashes are comparable only when one algorithm computed both.
-std::uint64_t hashOf(HashAlgorithm algorithm, const void* data, std::size_t size);
+std::uint64_t computeHash(HashAlgorithm algorithm, const void* data, std::size_t size);
 
 /// One tensor as one rank had it at one place: its key and its description. The values are recorded
 /// only if the capture policy kept them. The hash (traces/format/core/hash.h) and the statistics

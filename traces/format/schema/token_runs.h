@@ -44,7 +44,7 @@ inline std::vector<TokenRun> joinedInOrder(const std::vector<TokenRun>& runs) {
 }
 
 /// Returns the ascending runs of these numbers. The numbers may be in any order and may repeat.
-inline std::vector<TokenRun> runsOf(const std::vector<std::int64_t>& numbers) {
+inline std::vector<TokenRun> toRuns(const std::vector<std::int64_t>& numbers) {
   std::vector<TokenRun> runs;
   runs.reserve(numbers.size());
   for (const std::int64_t number : numbers) runs.push_back({number, number + 1});

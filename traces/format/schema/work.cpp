@@ -8,7 +8,7 @@
 
 namespace ringscope::traces {
 
-std::int64_t headsOf(const ScheduleRecord& schedule) {
+std::int64_t headsFor(const ScheduleRecord& schedule) {
   return std::max<std::int64_t>(1, schedule.q_head_end - schedule.q_head_begin);
 }
 
@@ -23,7 +23,7 @@ double pairsPerHead(const ScheduleRecord& schedule) {
   return pairs / headSharers(schedule);
 }
 
-double balanceOf(const std::vector<double>& work) {
+double balanceFrom(const std::vector<double>& work) {
   const double largest = work.empty() ? 0 : *std::ranges::max_element(work);
   if (largest <= 0) return 1;
   return std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(work.size()) /

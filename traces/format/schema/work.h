@@ -9,7 +9,7 @@
 namespace ringscope::traces {
 
 /// Returns the number of query heads that a rank attends; 1 when it is not recorded.
-std::int64_t headsOf(const ScheduleRecord& schedule);
+std::int64_t headsFor(const ScheduleRecord& schedule);
 
 /// Returns the number of (query, key) pairs of one sequence that a rank attends, per query head.
 /// Ranks of a Ulysses group attend the same pairs, each for its share of the heads, so each rank
@@ -20,6 +20,6 @@ double pairsPerHead(const ScheduleRecord& schedule);
 double headSharers(const ScheduleRecord& schedule);
 
 /// Returns mean ÷ largest of the ranks' work. 1 means balanced; without any work the result is 1.
-double balanceOf(const std::vector<double>& work);
+double balanceFrom(const std::vector<double>& work);
 
 }  // namespace ringscope::traces

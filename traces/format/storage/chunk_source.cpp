@@ -29,7 +29,7 @@ void attachSummary(ChunkInfo& info, EventSummaries& summaries) {
 
 Chunk summaryChunk(const ChunkHeader& events, EventSummary summary) {
   summary.checksum = events.checksum;
-  Chunk chunk = chunkOf(summary);
+  Chunk chunk = makeChunk(summary);
   chunk.rank = events.rank;
   chunk.key = events.seq;
   return chunk;

@@ -17,7 +17,7 @@ class MemorySource : public ChunkSource {
   /// Adds records as one chunk with the next number. Events get a summary.
   template <typename Record>
   void add(std::span<const Record> records) {
-    Chunk chunk = chunkOf(records);
+    Chunk chunk = makeChunk(records);
     number(chunk);
     std::optional<Chunk> summary;
     if constexpr (std::is_same_v<Record, Event>)

@@ -77,7 +77,7 @@ Handle openWithDeadWal(const fs::path& file, const std::string& path) {
 
 /// Reads the first bytes through SQLite's own descriptor. Closing another descriptor would drop the
 /// locks that a recorder in this process holds on the file.
-std::array<std::uint8_t, 128> headOf(sqlite3* db) {
+std::array<std::uint8_t, 128> readFileHead(sqlite3* db) {
   std::array<std::uint8_t, 128> head{};
   sqlite3_file* file = nullptr;
   if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file &&
@@ -89,7 +89,7 @@ std::array<std::uint8_t, 128> headOf(sqlite3* db) {
 }
 
 void checkHeader(sqlite3* db, const std::string& path) {
-  const auto header = headOf(db);
+  const auto header = readFileHead(db);
   const std::array<char, 4> id = {
       static_cast<char>(kApplicationId >> 24), static_cast<char>(kApplicationId >> 16),
       static_cast<char>(kApplicationId >> 8), static_cast<char>(kApplicationId)};
@@ -173,10 +173,10 @@ bool hasHotJournal(sqlite3* db) {
 
 }  // namespace
 
-std::array<std::uint8_t, 128> headOf(const std::string& path) {
+std::array<std::uint8_t, 128> readFileHead(const std::string& path) {
   std::error_code error;
   const fs::path file = fs::canonical(path, error);
-  return error ? std::array<std::uint8_t, 128>() : headOf(openAlone(file, path).get());
+  return error ? std::array<std::uint8_t, 128>() : readFileHead(openAlone(file, path).get());
 }
 
 ReadOnlyDatabase openReadOnly(const std::string& path) {

@@ -32,6 +32,6 @@ ReadOnlyDatabase openReadOnly(const std::string& path);
 /// Returns the first bytes of a plain file, padded with zeros; all zeros when the file cannot be
 /// read. Keeps the locks that a recorder in this process holds on the file, which closing a
 /// descriptor of the file would drop.
-std::array<std::uint8_t, 128> headOf(const std::string& path);
+std::array<std::uint8_t, 128> readFileHead(const std::string& path);
 
 }  // namespace ringscope::traces

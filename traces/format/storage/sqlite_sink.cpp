@@ -210,7 +210,7 @@ Joined joined(Statement& select) {
   Chunk head;
   std::vector<Row> rows;
   auto finish = [&] {
-    Chunk chunk = chunkOf(std::span<const Row>(rows));
+    Chunk chunk = makeChunk(std::span<const Row>(rows));
     chunk.seq = head.seq;
     chunk.rank = head.rank;
     chunk.checksum = computeChecksum(chunk);

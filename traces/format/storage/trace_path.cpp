@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> kBeside = {"-wal", "-shm", "-journal"};
 
-std::array<char, 72> headOf(const std::string& path) {
+std::array<char, 72> readFileHead(const std::string& path) {
   std::array<char, 72> head{};
   std::ifstream(path, std::ios::binary).read(head.data(), head.size());
   return head;
 }
 
 bool isTrace(const std::string& path) {
-  const auto head = headOf(path);
+  const auto head = readFileHead(path);
   return std::memcmp(head.data(), "SQLite format 3", 16) == 0 &&
          std::memcmp(head.data() + 68, "RSCP", 4) == 0;
 }
@@ -35,7 +35,7 @@ bool isLeftBySqlite(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(fs::symlink_status(path, error))) return false;
   if (fs::file_size(path, error) == 0) return true;
-  const auto head = headOf(path);
+  const auto head = readFileHead(path);
   for (const char* magic :
        {"\x37\x7f\x06\x82", "\x37\x7f\x06\x83", "\xd9\xd5\x05\xf9", "\x18\xe2\x2d\x00", "\0\0\0\0"})
     if (std::memcmp(head.data(), magic, 4) == 0) return true;

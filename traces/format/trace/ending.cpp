@@ -21,7 +21,7 @@ std::optional<Ending> parsed(const nlohmann::json& note) {
 
 }  // namespace
 
-Ending endingOf(const Trace& trace) {
+Ending findEnding(const Trace& trace) {
   Ending worst;
   if (!trace.end()) worst = {HowEnded::kCut, "it was killed or is still going on"};
   for (const nlohmann::json* note : trace.notes(kEndedNote))

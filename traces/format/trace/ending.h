@@ -29,7 +29,7 @@ struct Ending {
 
 /// Returns the worst ending that any of the run's processes recorded; kCut when the recording has
 /// no end record and no process failed.
-Ending endingOf(const Trace& trace);
+Ending findEnding(const Trace& trace);
 /// Describes an ending: "the run finished", "the run failed: rank 2 was killed by signal 9".
 std::string describe(const Ending& ending);
 

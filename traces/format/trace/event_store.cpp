@@ -115,7 +115,7 @@ void EventStore::expect(const ChunkInfo& chunk) {
   }
 }
 
-std::size_t EventStore::runsOf(WorldRank rank) const {
+std::size_t EventStore::countRuns(WorldRank rank) const {
   return has(rank) ? ranks_[rank.index()].runs.size() : 0;
 }
 
@@ -137,7 +137,7 @@ std::int64_t EventStore::endNs() const {
 
 RankEvents EventStore::of(WorldRank rank) {
   // Uses an index because decoding a chunk can add runs.
-  for (std::size_t i = 0; i < runsOf(rank); ++i)
+  for (std::size_t i = 0; i < countRuns(rank); ++i)
     if (const EventRun& run = at(rank).runs[i]; !run.own && !expected_[run.chunk].known)
       goThrough(rank, i);
   return {this, rank};
@@ -150,12 +150,12 @@ std::shared_ptr<const RunEvents> EventStore::goThrough(WorldRank rank, std::size
     passed_.clear();
   }
   if (run >= passed_.size()) passed_.resize(run + 1);
-  if (!passed_[run]) passed_[run] = eventsOf(rank, at(rank).runs[run]);
+  if (!passed_[run]) passed_[run] = eventsFor(rank, at(rank).runs[run]);
   return passed_[run];
 }
 
 /// Returns the events of a run. Decodes their chunk if necessary.
-std::shared_ptr<const RunEvents> EventStore::eventsOf(WorldRank rank, const EventRun& run) {
+std::shared_ptr<const RunEvents> EventStore::eventsFor(WorldRank rank, const EventRun& run) {
   static const auto kNone = std::make_shared<const RunEvents>();
   if (run.own) return run.own;
   if (run.holds.events == 0) return kNone;
@@ -167,19 +167,19 @@ std::shared_ptr<const RunEvents> EventStore::eventsOf(WorldRank rank, const Even
 
 std::vector<Event> EventStore::between(const Place& first, const Place& last, WorldRank rank) {
   std::vector<Event> found;
-  for (std::size_t i = 0; i < runsOf(rank); ++i)
+  for (std::size_t i = 0; i < countRuns(rank); ++i)
     if (const EventRun& run = at(rank).runs[i]; run.mayHold(first, last))
-      eventsOf(rank, run)->copyTo(found, first, last);
+      eventsFor(rank, run)->copyTo(found, first, last);
   return found;
 }
 
 std::vector<Event> EventStore::between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank) {
   std::vector<Event> found;
-  for (std::size_t i = 0; i < runsOf(rank); ++i) {
+  for (std::size_t i = 0; i < countRuns(rank); ++i) {
     const EventRun& run = at(rank).runs[i];
     if (!run.mayTouch(begin_ns, end_ns)) continue;
     std::ranges::copy_if(
-        eventsOf(rank, run)->events, std::back_inserter(found),
+        eventsFor(rank, run)->events, std::back_inserter(found),
         [&](const Event& event) { return event.begin_ns < end_ns && event.end_ns >= begin_ns; });
   }
   return found;

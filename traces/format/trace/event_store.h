@@ -87,9 +87,9 @@ class EventStore {
 
   bool has(WorldRank rank) const { return rank.exists() && rank.value() < ranks(); }
   OfRank& at(WorldRank rank) { return ranks_[rank.index()]; }
-  std::size_t runsOf(WorldRank rank) const;
+  std::size_t countRuns(WorldRank rank) const;
   std::shared_ptr<const RunEvents> goThrough(WorldRank rank, std::size_t run);
-  std::shared_ptr<const RunEvents> eventsOf(WorldRank rank, const EventRun& run);
+  std::shared_ptr<const RunEvents> eventsFor(WorldRank rank, const EventRun& run);
   void append(WorldRank rank, std::span<const Event> events);
   void settle(WorldRank rank, std::size_t run, std::size_t first);
   bool applyLateTimes(WorldRank rank, Event& event);
@@ -98,7 +98,7 @@ class EventStore {
   void learn(std::uint64_t chunk, const DecodedChunk& decoded, bool readable);
   bool correct(WorldRank rank, std::size_t run, const RunEvents& held);
   void updateTotals(WorldRank rank);
-  std::vector<Place> placesOf(const OfRank& events, bool moments) const;
+  std::vector<Place> placesFor(const OfRank& events, bool moments) const;
   void addMoments(std::span<const Event> added);
 
   std::shared_ptr<ChunkSource> source_;

@@ -110,7 +110,7 @@ void EventStore::addMoments(std::span<const Event> added) {
 
 /// Returns each place once, in the order in which a rank visits them. `moments` restricts them to
 /// places with a ring step.
-std::vector<Place> EventStore::placesOf(const OfRank& of_rank, bool moments) const {
+std::vector<Place> EventStore::placesFor(const OfRank& of_rank, bool moments) const {
   std::vector<Place> places;
   const auto take = [&](const Place& place) {
     if ((place.stage.exists() || !moments) && (places.empty() || !(places.back() == place)))
@@ -141,7 +141,7 @@ std::vector<Place> both(const std::vector<Place>& a, const std::vector<Place>& b
 std::vector<Place> EventStore::places(std::span<const WorldRank> ranks) const {
   std::vector<Place> all;
   for (const WorldRank rank : ranks)
-    if (has(rank)) all = both(all, placesOf(ranks_[rank.index()], false));
+    if (has(rank)) all = both(all, placesFor(ranks_[rank.index()], false));
   return all;
 }
 
@@ -163,7 +163,7 @@ std::vector<std::int32_t> EventStore::trainingSteps() const {
 
 void EventStore::updateMoments() {
   moments_.clear();
-  for (const OfRank& of_rank : ranks_) moments_ = both(moments_, placesOf(of_rank, true));
+  for (const OfRank& of_rank : ranks_) moments_ = both(moments_, placesFor(of_rank, true));
   moments_are_right_ = true;
 }
 

@@ -21,7 +21,7 @@ void Flows::fetch() {
 void Flows::readStep(std::int32_t train_step) {
   for (int rank = 0; rank < trace_.worldSize(); ++rank)
     for (const Event& event :
-         trace_.eventsAt(firstPlaceOf(train_step), lastPlaceOf(train_step), WorldRank::of(rank)))
+         trace_.eventsAt(firstPlaceIn(train_step), lastPlaceIn(train_step), WorldRank::of(rank)))
       if (event.payload == payload_ &&
           (event.kind == EventKind::kSend || event.kind == EventKind::kReceive))
         take(event);

@@ -3,7 +3,7 @@
 
 namespace ringscope::traces {
 
-std::optional<Framework> frameworkOf(const Trace& trace) {
+std::optional<Framework> findFramework(const Trace& trace) {
   const auto notes = trace.notes(kFrameworkNote);
   std::optional<Framework> framework;
   for (const nlohmann::json* note : notes) {
@@ -17,7 +17,7 @@ std::optional<Framework> frameworkOf(const Trace& trace) {
 }
 
 bool isForeign(const Trace& trace) {
-  return frameworkOf(trace) != Framework::kRingScope;
+  return findFramework(trace) != Framework::kRingScope;
 }
 
 }  // namespace ringscope::traces

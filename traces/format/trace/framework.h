@@ -10,7 +10,7 @@ namespace ringscope::traces {
 
 /// Returns the framework of the recorded run: RingScope when no note names another. Returns nullopt
 /// when the notes name an unknown framework or several.
-std::optional<Framework> frameworkOf(const Trace& trace);
+std::optional<Framework> findFramework(const Trace& trace);
 
 /// Reports whether something other than RingScope ran what was recorded. The run cannot be repeated
 /// from here and has none of RingScope's options.

@@ -73,7 +73,7 @@ std::string hangNote(const std::vector<Hang>& hangs) {
   return list.dump();
 }
 
-std::vector<Hang> hangsOf(const Trace& trace) {
+std::vector<Hang> findHangs(const Trace& trace) {
   std::vector<Hang> hangs;
   const nlohmann::json& note = trace.note(kHangNote);
   if (!note.is_array()) return hangs;

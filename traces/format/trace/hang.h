@@ -34,7 +34,7 @@ inline constexpr const char* kHangNote = "hang";
 std::string hangNote(const std::vector<Hang>& hangs);
 /// Returns the recorded hangs: first those that follow from the rank files, then those that a
 /// listener concluded.
-std::vector<Hang> hangsOf(const Trace& trace);
+std::vector<Hang> findHangs(const Trace& trace);
 
 /// Returns the sentences of a hang as one text. A hang found by a listener begins with the time
 /// when the listener concluded it.

@@ -17,7 +17,7 @@ std::int64_t countIn(const nlohmann::json& note, const char* key) {
       std::min<std::uint64_t>(found->get<std::uint64_t>(), std::uint64_t{1} << 53));
 }
 
-std::string textOf(const nlohmann::json& json) {
+std::string asText(const nlohmann::json& json) {
   return json.is_string() ? toPlainText(json.get<std::string>(), 1024) : "";
 }
 
@@ -27,7 +27,7 @@ std::vector<std::string> textsIn(const nlohmann::json& note, const char* key) {
   const auto list = note.find(key);
   if (list == note.end() || !list->is_array()) return texts;
   for (std::size_t i = 0; i < std::min(list->size(), kMost); ++i)
-    texts.push_back(textOf((*list)[i]));
+    texts.push_back(asText((*list)[i]));
   return texts;
 }
 
@@ -37,7 +37,7 @@ std::optional<Imported> importedFrom(const Trace& trace) {
   const nlohmann::json& note = trace.note(kImportNote);
   if (!note.is_object() || !note.contains("format")) return std::nullopt;
   Imported imported;
-  imported.format = textOf(note["format"]);
+  imported.format = asText(note["format"]);
   imported.collectives = countIn(note, "collectives");
   imported.messages = countIn(note, "messages");
   imported.unmatched_collectives = countIn(note, "unmatched_collectives");

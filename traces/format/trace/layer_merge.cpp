@@ -76,7 +76,7 @@ class Merger {
     for (const WorldRank rank : members_) {
       const ScheduleRecord* schedule =
           trace_.schedule(place_.train_step, rank, Direction::kForward);
-      const auto rows = rowsOf(schedule, rank);
+      const auto rows = rowsFor(schedule, rank);
       const std::int64_t head = schedule ? schedule->q_head_begin - firstHead() : 0;
       Place last = place_;
       last.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());
@@ -128,7 +128,7 @@ class Merger {
   }
 
   /// Returns the token indices of the rows that the rank attends, in local order.
-  std::vector<std::size_t> rowsOf(const ScheduleRecord* schedule, WorldRank rank) const {
+  std::vector<std::size_t> rowsFor(const ScheduleRecord* schedule, WorldRank rank) const {
     std::vector<std::size_t> rows;
     if (!schedule) {
       const auto* out = trace_.findTensor({TensorKind::kOut}, place_, rank);

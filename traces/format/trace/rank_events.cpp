@@ -68,7 +68,7 @@ void RankEvents::Iterator::skipEmpty() {
 }
 
 std::size_t RankEvents::runs() const {
-  return store_->runsOf(rank_);
+  return store_->countRuns(rank_);
 }
 
 std::size_t RankEvents::size() const {

@@ -65,7 +65,7 @@ void take(Trace& trace, const ChunkInfo& info, const std::function<Chunk()>& rea
 
 /// Adds the run's ending as the first problem, unless it ended well.
 void noteEnding(Trace& trace) {
-  const Ending ending = endingOf(trace);
+  const Ending ending = findEnding(trace);
   if (!ending.whole()) trace.addFirstProblem(describe(ending));
 }
 
@@ -78,7 +78,7 @@ std::shared_ptr<Trace> readTrace(std::shared_ptr<ChunkSource> source) {
   listed.list(
       [&](const ChunkInfo& info, const std::function<Chunk()>& read) {
         if (info.kind == ChunkKind::kValues)
-          contents.values.insert(tensorOf(info).value());
+          contents.values.insert(tensorIdFrom(info).value());
         else if (info.kind != ChunkKind::kSummaries)
           take(*trace, info, read);
         contents.rows[static_cast<std::size_t>(info.kind)] += info.rows;

@@ -50,7 +50,7 @@ LoggedStep read(const nlohmann::json& note, bool verified) {
 
 }  // namespace
 
-std::optional<std::int32_t> loggedStepOf(std::string_view key) {
+std::optional<std::int32_t> parseLoggedStep(std::string_view key) {
   constexpr std::string_view kStepNote = "step.";
   if (!key.starts_with(kStepNote)) return std::nullopt;
   key.remove_prefix(kStepNote.size());
@@ -64,7 +64,7 @@ std::map<std::int32_t, LoggedStep> loggedSteps(const Trace& trace) {
   const bool verified = trace.run() && trace.run()->verify;
   std::map<std::int32_t, LoggedStep> steps;
   for (const Note& note : trace.notes())
-    if (const auto step = loggedStepOf(note.key))
+    if (const auto step = parseLoggedStep(note.key))
       steps[*step] = read(nlohmann::json::parse(note.json, nullptr, false), verified);
   return steps;
 }

@@ -31,6 +31,6 @@ struct LoggedStep {
 std::map<std::int32_t, LoggedStep> loggedSteps(const Trace& trace);
 
 /// Returns the training step N of a note's key "step.N"; nullopt for any other key.
-std::optional<std::int32_t> loggedStepOf(std::string_view key);
+std::optional<std::int32_t> parseLoggedStep(std::string_view key);
 
 }  // namespace ringscope::traces

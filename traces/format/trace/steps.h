@@ -8,10 +8,10 @@
 namespace ringscope::traces {
 
 /// Return the first and the last place of a training step, for Trace::eventsAt.
-inline Place firstPlaceOf(std::int32_t train_step) {
+inline Place firstPlaceIn(std::int32_t train_step) {
   return {train_step, Layer::none(), Direction::kForward, RingStep::none()};
 }
-inline Place lastPlaceOf(std::int32_t train_step) {
+inline Place lastPlaceIn(std::int32_t train_step) {
   // Backward visits layers in reverse, and places outside the layers last.
   return {train_step, Layer::none(), Direction::kBackward,
           RingStep::of(std::numeric_limits<RingStep::Value>::max())};

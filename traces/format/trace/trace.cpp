@@ -61,7 +61,7 @@ void Trace::add(const Chunk& chunk) {
     case ChunkKind::kTensors:
       return add(decodeRows<TensorRecord>(chunk));
     case ChunkKind::kValues:
-      return addValues(tensorOf(chunk), chunk.body);
+      return addValues(tensorIdFrom(chunk), chunk.body);
     case ChunkKind::kMemory:
       return add(std::span<const MemorySample>(decodeRows<MemorySample>(chunk)));
     case ChunkKind::kShards:
@@ -164,13 +164,13 @@ void Trace::add(GroupRecord group) {
   const auto at = findGroup(group.id);
   const bool known = at != groups_.end() && at->id == group.id;
   for (const WorldRank member : group.members)
-    if (const GroupRecord* other = groupOf(member, group.axis);
+    if (const GroupRecord* other = groupContaining(member, group.axis);
         other && other->id != group.id && group.axis != GroupAxis::kOther)
       throw inputError("rank " + toString(member) + " is in two groups of the axis " +
                        name(group.axis));
   if (known)
     for (const WorldRank member : at->members)
-      if (groupOf(member, at->axis) == &*at) group_index_.erase({at->axis, member});
+      if (groupContaining(member, at->axis) == &*at) group_index_.erase({at->axis, member});
   for (const WorldRank member : group.members) {
     group_index_.try_emplace({group.axis, member}, group.id);
     events_.makeRoomFor(member);
@@ -187,7 +187,7 @@ std::vector<GroupRecord>::const_iterator Trace::findGroup(GroupId id) const {
                                   [](const GroupRecord& group) { return group.id.value(); });
 }
 
-const GroupRecord* Trace::groupOf(WorldRank rank, GroupAxis axis) const {
+const GroupRecord* Trace::groupContaining(WorldRank rank, GroupAxis axis) const {
   const auto found = group_index_.find({axis, rank});
   return found == group_index_.end() ? nullptr : &*findGroup(found->second);
 }

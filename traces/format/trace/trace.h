@@ -110,7 +110,7 @@ class Trace {
   /// Returns all groups of ranks, in the order of their ids.
   const std::vector<GroupRecord>& groups() const { return groups_; }
   /// Returns the group of this axis that a rank belongs to, or null when it was not recorded.
-  const GroupRecord* groupOf(WorldRank rank, GroupAxis axis) const;
+  const GroupRecord* groupContaining(WorldRank rank, GroupAxis axis) const;
   /// Returns the declared intention for a rank at a training step, or null when it was not
   /// recorded.
   const IntentRecord* intent(std::int32_t train_step, WorldRank rank) const;

@@ -55,7 +55,7 @@ std::vector<double> decodeValues(const TensorRecord& tensor, const Bytes& bytes)
       throw inputError("the tensor '" + tensor.tensor.text() + "' has an impossible shape");
     count *= static_cast<std::size_t>(extent);
   }
-  if (bytes.size() != count * sizeOf(tensor.dtype))
+  if (bytes.size() != count * byteSize(tensor.dtype))
     throw inputError("the values of '" + tensor.tensor.text() + "' do not fit its shape");
   std::vector<double> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = element(tensor.dtype, bytes, i);

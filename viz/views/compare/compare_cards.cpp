@@ -12,7 +12,7 @@ namespace {
 constexpr double kSide = 20, kGap = 12, kAbove = 10, kUnder = 10;
 constexpr double kLeft = 16, kRight = 8, kTop = 5, kLine = 18, kLeast = 62;
 
-QString nameOf(const RunCard& card) {
+QString nameFor(const RunCard& card) {
   return text(card.letter + "  " + card.name);
 }
 
@@ -25,7 +25,7 @@ double widthOf(const QString& words, const QFont& font) {
 }
 
 double widest(const RunCard& card) {
-  return std::max({widthOf(nameOf(card), nameFont()), widthOf(text(card.headline), textFont(12)),
+  return std::max({widthOf(nameFor(card), nameFont()), widthOf(text(card.headline), textFont(12)),
                    widthOf(text(card.numbers), monoFont(11))});
 }
 
@@ -72,7 +72,7 @@ CompareCards::CompareCards(double width, const RunCard& a, const RunCard& b) {
 /// Beside all words, or beside the name; null where neither has room.
 void CompareCards::placeButtons(const RunCard& card) {
   const double room = words_width_[1];
-  for (const double words : {widest(card), widthOf(nameOf(card), nameFont())})
+  for (const double words : {widest(card), widthOf(nameFor(card), nameFont())})
     for (const int count : {3, 2}) {
       const double wide = widthOfButtons(count);
       if (words + wide > room) continue;
@@ -112,7 +112,7 @@ void CompareCards::paintCard(QPainter& p, const QPointF& shift, int which, const
   p.setFont(nameFont());
   p.drawText(
       line, Qt::AlignVCenter,
-      p.fontMetrics().elidedText(nameOf(card), Qt::ElideMiddle, static_cast<int>(line.width())));
+      p.fontMetrics().elidedText(nameFor(card), Qt::ElideMiddle, static_cast<int>(line.width())));
   QRectF rest(box.left() + kLeft, box.top() + words_top_, words_width_[which], 0);
   rest = writeWrapped(p, rest, text(card.headline), textFont(12), theme.dim, 2);
   writeWrapped(p, rest, text(card.numbers), monoFont(11), theme.dim, 2);

@@ -18,7 +18,7 @@ std::string fileName(const std::string& path) {
   return file.has_filename() ? file.filename().string() : file.parent_path().filename().string();
 }
 
-std::string numbersOf(const traces::Costs& costs) {
+std::string numbersFrom(const traces::Costs& costs) {
   std::string words;
   for (const Cost cost : {Cost::kLoss, Cost::kGradNorm})
     if (costs[cost])
@@ -63,13 +63,13 @@ CompareScene makeCompareScene(const ComparedRuns& runs, bool before, std::int32_
   scene.a = {"A", (before ? "after · " : "") + fileName(runs.run.path), runs.run.headline, ""};
   scene.b = {"B", (before ? "before · " : "") + fileName(runs.other.path), runs.other.headline, ""};
   scene.train_step = train_step;
-  scene.conclusion = traces::conclusionOf(comparison);
+  scene.conclusion = traces::concludeFrom(comparison);
   scene.verdict = comparison.verdict();
   scene.lacks_floor = comparison.count(Agreement::kUnknown) > 0 && !comparison.has_floor;
   scene.settings = traces::describeSettings(comparison);
-  if (const CostPair* costs = comparison.costsAt(traces::firstPlaceOf(train_step))) {
-    scene.a.numbers = numbersOf(costs->run);
-    scene.b.numbers = numbersOf(costs->other);
+  if (const CostPair* costs = comparison.costsAt(traces::firstPlaceIn(train_step))) {
+    scene.a.numbers = numbersFrom(costs->run);
+    scene.b.numbers = numbersFrom(costs->other);
     scene.costs = costRows(*costs);
   }
   const auto positions =

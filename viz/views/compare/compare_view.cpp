@@ -200,17 +200,17 @@ class CompareView : public View {
   /// The row that was chosen; as many as there are: none was, or it is not listed.
   std::size_t selected() const {
     const auto found = std::ranges::find_if(
-        scene_.places, [&](const PlaceRow& row) { return !name_.empty() && idOf(row) == name_; });
+        scene_.places, [&](const PlaceRow& row) { return !name_.empty() && findId(row) == name_; });
     return static_cast<std::size_t>(found - scene_.places.begin());
   }
   /// The same in every training step.
-  static std::string idOf(const PlaceRow& row) {
+  static std::string findId(const PlaceRow& row) {
     if (row.heads) return row.name;
     return row.tensor + "\n" + toString(row.place.layer) + name(row.place.direction);
   }
   void choose(std::size_t row) {
     const PlaceRow& chosen = scene_.places[row];
-    name_ = idOf(chosen);
+    name_ = findId(chosen);
     const std::string sentence = chosen.sentence;
     const Cursor to = cursorAt(chosen.place, chosen.tensor, chosen.rank, cursor());
     showMap();

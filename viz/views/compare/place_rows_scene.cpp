@@ -15,7 +15,7 @@ using traces::CostPair;
 using traces::RunComparison;
 using traces::TensorDifference;
 
-std::string nameOf(const TensorDifference& d) {
+std::string nameFor(const TensorDifference& d) {
   if (d.tensor == "grad_norm") return "gradient norm";
   if (d.tensor.starts_with("buffer.")) return "shard: " + d.tensor.substr(7);
   for (const char* prefix : {"grad.", "weight."})
@@ -23,7 +23,7 @@ std::string nameOf(const TensorDifference& d) {
   return d.tensor;
 }
 
-std::string sizeOf(const TensorDifference& d) {
+std::string sizeWords(const TensorDifference& d) {
   if (d.differing == 0)
     return d.by == traces::ComparedBy::kStatistics ? "same statistics" : "identical";
   if (traces::areNames(d)) return traces::describeCount(d.differing) + " tokens";
@@ -38,11 +38,11 @@ double barOf(double worst) {
   return std::clamp((std::log10(worst) + kDecades) / kDecades, 0.02, 1.0);
 }
 
-PlaceRow rowOf(const TensorDifference& d) {
+PlaceRow rowFor(const TensorDifference& d) {
   PlaceRow row;
-  row.name = nameOf(d);
+  row.name = nameFor(d);
   row.agreement = d.agreement();
-  row.size = sizeOf(d);
+  row.size = sizeWords(d);
   row.bar = d.differing == 0 ? 0 : barOf(d.worst);
   row.where =
       traces::areNames(d) && d.differing > 0 ? traces::describeWhere(d) : traces::describeExtent(d);
@@ -66,7 +66,7 @@ class Heads {
     const std::string head = tensorHead(d);
     if (head != head_ || head.empty()) close();
     head_ = head;
-    rows_.push_back(rowOf(d));
+    rows_.push_back(rowFor(d));
     rows_.back().first = &d == first_;
     rows_.back().steepest = &d == steepest_;
     worst_ = std::max(worst_, std::isnan(d.worst) ? INFINITY : d.worst);

@@ -32,7 +32,7 @@ RunSummary runSummary(const traces::Trace& trace, int train_step) {
       work.push_back(pairsPerHead(*schedule));
   }
   if (!work.empty() && std::ssize(work) == trace.worldSize())
-    summary.balance = traces::balanceOf(work);
+    summary.balance = traces::balanceFrom(work);
   const traces::DiffRecord* worst = nullptr;
   for (const auto& diff : trace.diffs())
     if (diff.place.train_step == train_step) traces::keepWorse(worst, diff);

@@ -35,7 +35,7 @@ QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
 }
 
 /// Returns the verdict. The advice on recording a mask stands beside the matrix, where words wrap.
-std::string headOf(const CoverageScene& scene) {
+std::string headFor(const CoverageScene& scene) {
   if (scene.wanted_known || scene.faulty()) return describe(scene);
   return "the mask that was meant is not recorded";
 }
@@ -43,7 +43,7 @@ std::string headOf(const CoverageScene& scene) {
 void drawHead(const Canvas& c) {
   const QRectF page = c.area.adjusted(24, 0, -24, 0);
   paintTitle(c.p, titleLine(c.area), "Who attended what, and when", c.theme.text, 15);
-  write(c.p, QRectF(page.left(), page.top() + 34, page.width(), 22), text(headOf(c.scene)),
+  write(c.p, QRectF(page.left(), page.top() + 34, page.width(), 22), text(headFor(c.scene)),
         textFont(13, QFont::Medium),
         c.scene.faulty()   ? c.theme.wrong
         : c.scene.complete ? c.theme.right

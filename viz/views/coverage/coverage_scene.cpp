@@ -120,7 +120,7 @@ class PassFiller {
 
   void attend(const traces::Event& event, std::size_t seat) {
     const WorldRank rank = scene_.ranks[seat];
-    const Band band = bandOf(event, pass_.stage(rank, event.place.stage, event.source_rank));
+    const Band band = bandFor(event, pass_.stage(rank, event.place.stage, event.source_rank));
     const std::size_t share = shareOf(rank);
     const double sharers = headSharers(*pass_.schedule(rank));
     for (const LocalRun& q : pass_.rows(rank)) {
@@ -178,7 +178,7 @@ bool CoverageScene::isFault(const PairCell& cell) const {
 }
 
 double CoverageScene::efficiency() const {
-  return traces::balanceOf(work_total);
+  return traces::balanceFrom(work_total);
 }
 
 WorldRank CoverageScene::longestWaiting() const {

@@ -15,19 +15,19 @@ namespace {
 
 constexpr double kHead = 70, kFoot = 24, kGap = 16, kLeast = 92, kWide = 560;
 
-int columnsOf(double width) {
+int columnsFor(double width) {
   return width < kWide ? 1 : 2;
 }
 
-int rowsOf(double width, const CurvesScene& scene) {
-  const int columns = columnsOf(width);
+int rowsFor(double width, const CurvesScene& scene) {
+  const int columns = columnsFor(width);
   return (static_cast<int>(scene.curves.size()) + columns - 1) / columns;
 }
 
 /// The box of each curve, with its title and labels.
 std::vector<QRectF> boxesOf(const QRectF& area, const CurvesScene& scene) {
   const QRectF all = area.adjusted(24, kHead, -24, -kFoot);
-  const int columns = columnsOf(area.width()), rows = rowsOf(area.width(), scene);
+  const int columns = columnsFor(area.width()), rows = rowsFor(area.width(), scene);
   const double w = (all.width() - kGap * (columns - 1)) / columns,
                h = (all.height() - kGap * (rows - 1)) / std::max(1, rows);
   std::vector<QRectF> boxes;
@@ -84,7 +84,7 @@ std::optional<std::int32_t> curvesHit(const QPointF& point, const QRectF& area,
 }
 
 double curvesHeight(double width, const CurvesScene& scene) {
-  const int rows = rowsOf(width, scene);
+  const int rows = rowsFor(width, scene);
   return scene.note.empty() ? kHead + kFoot + rows * kLeast + (rows - 1) * kGap : 0;
 }
 

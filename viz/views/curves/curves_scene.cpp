@@ -34,7 +34,7 @@ std::map<std::int32_t, Verified> verifiedSteps(const traces::Trace& trace) {
 }
 
 /// Tokens of one training step; nullopt: the run's configuration was not recorded.
-Value tokensOf(const traces::Trace& trace) {
+Value tokensIn(const traces::Trace& trace) {
   if (!trace.run()) return std::nullopt;
   return static_cast<double>(trace.run()->seq_len) * static_cast<double>(trace.run()->batch);
 }
@@ -44,7 +44,7 @@ class Maker {
   explicit Maker(const traces::Trace& trace)
       : logged_(traces::loggedSteps(trace)),
         verified_(verifiedSteps(trace)),
-        tokens_(tokensOf(trace)) {
+        tokens_(tokensIn(trace)) {
     for (const auto& [step, of] : logged_) scene.steps.push_back(step);
     for (const auto& [step, of] : verified_) scene.steps.push_back(step);
     std::ranges::sort(scene.steps);
@@ -96,7 +96,7 @@ class Maker {
   Value tokens_;
 };
 
-std::size_t placeOf(const CurvesScene& scene, std::int32_t train_step) {
+std::size_t placeFor(const CurvesScene& scene, std::int32_t train_step) {
   const auto at = std::ranges::lower_bound(scene.steps, train_step);
   const bool known = at != scene.steps.end() && *at == train_step;
   return known ? static_cast<std::size_t>(at - scene.steps.begin()) : scene.steps.size();
@@ -122,7 +122,7 @@ CurvesScene makeCurvesScene(const traces::Trace& trace) {
 }
 
 std::string describeStep(const CurvesScene& scene, std::int32_t train_step) {
-  const std::size_t at = placeOf(scene, train_step);
+  const std::size_t at = placeFor(scene, train_step);
   std::string words = "step " + std::to_string(train_step);
   if (at == scene.steps.size()) return words + ": nothing is logged";
   const char* between = ": ";

@@ -139,7 +139,7 @@ void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_
   }
 }
 
-QString numbersOf(const DiffRow& diff) {
+QString numbersFrom(const DiffRow& diff) {
   return QString("error %1  limit %2").arg(diff.error, 0, 'e', 1).arg(diff.limit, 0, 'e', 1);
 }
 
@@ -147,8 +147,9 @@ QString numbersOf(const DiffRow& diff) {
 bool hasRoomForNumbers(const std::vector<DiffRow>& rows, double width) {
   double longest = 0;
   for (const DiffRow& diff : rows)
-    longest = std::max(longest, QFontMetricsF(textFont(12)).horizontalAdvance(text(diff.tensor)) +
-                                    QFontMetricsF(monoFont(12)).horizontalAdvance(numbersOf(diff)));
+    longest =
+        std::max(longest, QFontMetricsF(textFont(12)).horizontalAdvance(text(diff.tensor)) +
+                              QFontMetricsF(monoFont(12)).horizontalAdvance(numbersFrom(diff)));
   return longest + kValueWidth + 16 <= width;
 }
 
@@ -163,7 +164,7 @@ void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_
   p.setPen(theme.dim);
   if (with_numbers)
     p.drawText(row.adjusted(0, 0, -kValueWidth, 0), Qt::AlignVCenter | Qt::AlignRight,
-               numbersOf(diff));
+               numbersFrom(diff));
   p.setPen(diff.wrong ? theme.wrong : theme.right);
   p.drawText(row, Qt::AlignVCenter | Qt::AlignRight, text(diff.words));
 }

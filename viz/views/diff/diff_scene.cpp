@@ -18,7 +18,7 @@ std::string cellWords(const DiffRecord& diff) {
   return (traces::diverges(diff) ? "▲ " : "") + traces::describeMultiple(diff.ratio);
 }
 
-DiffCell cellOf(const DiffRecord& diff, const Cursor& cursor) {
+DiffCell cellFor(const DiffRecord& diff, const Cursor& cursor) {
   DiffCell cell{cellWords(diff), traces::diverges(diff), false, diff.tensor, diff.place};
   cell.place.stage = RingStep::of(0);
   cell.chosen =
@@ -37,7 +37,7 @@ DiffTable tableOf(DiffTable table, bool isolated, const std::vector<const DiffRe
     if (diff->isolated != isolated || diff->place.layer.isNone() || column == table.tensors.end())
       continue;
     table.layers[diff->place.layer.index()]
-                [static_cast<std::size_t>(column - table.tensors.begin())] = cellOf(*diff, cursor);
+                [static_cast<std::size_t>(column - table.tensors.begin())] = cellFor(*diff, cursor);
   }
   return table;
 }
@@ -90,7 +90,7 @@ DiffScene makeDiffScene(const traces::Trace& trace, const Cursor& cursor, ErrorU
                {}},
               false, step, cursor)};
   for (const DiffRecord* diff : step)
-    if (diff->quantisation && cellOf(*diff, cursor).chosen)
+    if (diff->quantisation && cellFor(*diff, cursor).chosen)
       scene.quantisation = traces::describeQuantisation(*diff->quantisation);
   scene.rest = restOf(std::move(step), scene.tables);
   scene.map_title = cursor.tensor + " of layer " + toString(cursor.place.layer) + ", isolated";

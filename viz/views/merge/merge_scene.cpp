@@ -75,7 +75,7 @@ double unitRoundoff(traces::DType dtype) {
 }
 
 /// The token of a local row of a rank; none where its shard was not recorded.
-TokenIndex tokenOf(const Trace& trace, std::int32_t train_step, WorldRank rank, std::int64_t row) {
+TokenIndex tokenFor(const Trace& trace, std::int32_t train_step, WorldRank rank, std::int64_t row) {
   const ScheduleRecord* schedule = trace.schedule(train_step, rank, traces::Direction::kForward);
   if (schedule && schedule->ulysses.size() <= 1)
     for (const auto& run : schedule->rows) {
@@ -113,7 +113,7 @@ Attender attenderOf(const GroupPass& pass, WorldRank owner, std::int64_t head, T
     const ScheduleRecord* schedule = pass.schedule(rank);
     if (!schedule) continue;
     const std::int64_t local = first + head - schedule->q_head_begin;
-    if (local >= 0 && local < headsOf(*schedule))
+    if (local >= 0 && local < headsFor(*schedule))
       return {rank, schedule, local, pass.localRow(rank, token)};
   }
   return {};
@@ -206,7 +206,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
     return without(notKept(trace, pass));
   const GroupPass scheduled(trace, pass, group);
   if (!scheduled.schedule(rank)) return without("Not shown: " + noSchedule(trace) + ".");
-  const TokenIndex token = tokenOf(trace, pass.train_step, rank, query);
+  const TokenIndex token = tokenFor(trace, pass.train_step, rank, query);
   const Attender attender = attenderOf(scheduled, rank, head, token);
   if (!attender.schedule || attender.row < 0)
     return without("Not recorded: which rank attends this row; " +
@@ -256,7 +256,7 @@ MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row
   }
   const auto group = groupRanks(trace, cursor.group);
   scene.row = row;
-  scene.token = tokenOf(trace, pass.train_step, cursor.rank, row.query);
+  scene.token = tokenFor(trace, pass.train_step, cursor.rank, row.query);
   scene.ring_steps = countRingSteps(trace, cursor.place, group);
   const bool forward = cursor.place.direction == traces::Direction::kForward;
   scene.has_sink = trace.findTensor({TensorKind::kSinks}, pass, cursor.rank) != nullptr;

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMargin = 48, kSentenceTop = 64, kFoot = 44, kLeastPitch = 18;
 constexpr double kAttending = 176, kBetween = 14;  // where it begins; to the numbers
 
-QString sentenceOf(const RingScene& scene) {
+QString toSentence(const RingScene& scene) {
   QString sentence = text(scene.sentence);
   if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
   return sentence;
@@ -25,7 +25,7 @@ bool waitsLong(const RankScene& rank) {
   return rank.wait_ns > rank.attend_ns / 4;
 }
 
-QString numbersOf(const RankScene& rank) {
+QString numbersFrom(const RankScene& rank) {
   QString words = describeDuration(rank.attend_ns).c_str();
   if (rank.lse_after.known())
     words = QString("lse %1 · ").arg(rank.lse_after.mean, 0, 'f', 2) + words;
@@ -44,7 +44,7 @@ int lettersFor(const RingScene& scene, double room, double pitch) {
     const QFontMetricsF words(textFont(size)), numbers(monoFont(size));
     if (std::ranges::all_of(scene.ranks, [&](const RankScene& rank) {
           return kAttending + words.horizontalAdvance(text(rank.attending)) + kBetween +
-                     numbers.horizontalAdvance(numbersOf(rank)) <=
+                     numbers.horizontalAdvance(numbersFrom(rank)) <=
                  room;
         }))
       return size;
@@ -56,7 +56,7 @@ int lettersFor(const RingScene& scene, double room, double pitch) {
 /// cut.
 void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
                const Theme& theme) {
-  const QString numbers = numbersOf(rank);
+  const QString numbers = numbersFrom(rank);
   write(p, line, numbers, monoFont(size), waitsLong(rank) ? theme.wait : theme.dim,
         Qt::AlignVCenter | Qt::AlignRight);
   const double room = line.width() - p.fontMetrics().horizontalAdvance(numbers) - kBetween;
@@ -107,7 +107,7 @@ void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, c
   p.setPen(theme.text);
   QRectF used;
   p.drawText(QRectF(left, area.top() + kSentenceTop, room, area.height()), Qt::TextWordWrap,
-             sentenceOf(scene), &used);
+             toSentence(scene), &used);
   drawRanks(p, area, scene, used.bottom() + 24, theme);
   write(p, QRectF(left, area.bottom() - 34, room, 20),
         "Space: the next ring step · ←: the one before · 1–8, R: about another rank", textFont(12),
@@ -117,7 +117,7 @@ void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, c
 double nowHeight(double width, const RingScene& scene) {
   if (scene.ranks.empty()) return 0;
   const double sentence =
-      wrappedHeight(sentenceOf(scene), textFont(22, QFont::DemiBold), width - 2 * kMargin);
+      wrappedHeight(toSentence(scene), textFont(22, QFont::DemiBold), width - 2 * kMargin);
   return kSentenceTop + sentence + 24 + kLeastPitch * static_cast<double>(scene.ranks.size()) +
          kFoot;
 }

@@ -100,7 +100,7 @@ void drawFlow(QPainter& p, const Lanes& lanes, const TimeScale& scale, const Tim
   p.drawPath(curve);
 }
 
-Lanes lanesOf(const QRectF& area, const PassScene& scene) {
+Lanes makeLanes(const QRectF& area, const PassScene& scene) {
   return {area, std::max(1, static_cast<int>(scene.lanes.size()))};
 }
 
@@ -137,7 +137,7 @@ void paintPass(QPainter& p, const QRectF& area, const PassScene& scene, const Th
   p.save();
   p.setRenderHint(QPainter::Antialiasing);
   p.fillRect(area, theme.panel);
-  const Lanes lanes = lanesOf(area, scene);
+  const Lanes lanes = makeLanes(area, scene);
   const TimeScale scale = passScale(area, scene);
   for (std::size_t seat = 0; seat < scene.lanes.size(); ++seat)
     drawLane(p, lanes, scale, GroupRank::of(seat), scene.lanes[seat].rank,
@@ -172,7 +172,7 @@ void paintInstant(QPainter& p, const QRectF& area, const PassScene& scene, std::
 PassHit passHit(const QPointF& point, const QRectF& area, const PassScene& scene) {
   PassHit hit;
   if (isEmpty(scene)) return hit;
-  const Lanes lanes = lanesOf(area, scene);
+  const Lanes lanes = makeLanes(area, scene);
   const int seat =
       std::clamp(static_cast<int>((point.y() - lanes.top(GroupRank::of(0))) / lanes.pitch()), 0,
                  lanes.count - 1);

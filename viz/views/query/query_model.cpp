@@ -33,7 +33,7 @@ QVariant QueryModel::data(const QModelIndex& index, int role) const {
   const auto& row = answer_.rows[static_cast<std::size_t>(index.row())];
   const traces::Cell& cell = row[static_cast<std::size_t>(index.column())];
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole)
-    return QString::fromStdString(traces::textOf(cell, "–"));
+    return QString::fromStdString(traces::asText(cell, "–"));
   if (role == Qt::TextAlignmentRole) return alignmentOf(cell);
   return {};
 }

@@ -20,7 +20,7 @@ constexpr const char* kEventColumns =
     "SELECT rank, kind, begin_ns, end_ns - begin_ns AS ns, payload, peer, source_rank, bytes, "
     "train_step, layer, direction, stage FROM events WHERE train_step = ";
 
-std::string eventsOf(const Place& place, bool of_layer, bool of_stage) {
+std::string eventsFor(const Place& place, bool of_layer, bool of_stage) {
   std::string sql = kEventColumns + std::to_string(place.train_step);
   if (of_layer && !place.layer.isNone())
     sql += " AND layer = " + std::to_string(place.layer.value()) + " AND direction = '" +
@@ -30,7 +30,7 @@ std::string eventsOf(const Place& place, bool of_layer, bool of_stage) {
   return sql + " ORDER BY begin_ns";
 }
 
-const Cell* cellOf(const QueryAnswer& answer, std::size_t row, const char* column) {
+const Cell* cellFor(const QueryAnswer& answer, std::size_t row, const char* column) {
   const auto at = std::ranges::find(answer.columns, column);
   return at == answer.columns.end()
              ? nullptr
@@ -38,8 +38,8 @@ const Cell* cellOf(const QueryAnswer& answer, std::size_t row, const char* colum
 }
 
 /// A number that an id may be; nullopt: there is none.
-std::optional<std::int32_t> idOf(const QueryAnswer& answer, std::size_t row, const char* column) {
-  const Cell* cell = cellOf(answer, row, column);
+std::optional<std::int32_t> findId(const QueryAnswer& answer, std::size_t row, const char* column) {
+  const Cell* cell = cellFor(answer, row, column);
   const auto* number = cell ? std::get_if<std::int64_t>(cell) : nullptr;
   if (!number || *number < 0 || *number > 1'000'000'000) return std::nullopt;
   return static_cast<std::int32_t>(*number);
@@ -49,9 +49,9 @@ std::optional<std::int32_t> idOf(const QueryAnswer& answer, std::size_t row, con
 
 std::vector<Question> questionsAt(const Place& place) {
   std::vector<Question> questions = {
-      {"events of the viewed ring step", eventsOf(place, true, true), true},
-      {"events of the viewed layer and direction", eventsOf(place, true, false), true},
-      {"events of the viewed training step", eventsOf(place, false, false), true}};
+      {"events of the viewed ring step", eventsFor(place, true, true), true},
+      {"events of the viewed layer and direction", eventsFor(place, true, false), true},
+      {"events of the viewed training step", eventsFor(place, false, false), true}};
   for (const traces::NamedQuery& named : traces::namedQueries())
     questions.push_back({named.says, named.sql});
   return questions;
@@ -88,15 +88,15 @@ QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t mos
 std::optional<Cursor> rowCursor(const QueryAnswer& answer, std::size_t row, const Cursor& from) {
   if (row >= answer.rows.size()) return std::nullopt;
   Cursor to = from;
-  const auto step = idOf(answer, row, "train_step"), layer = idOf(answer, row, "layer"),
-             stage = idOf(answer, row, "stage"), rank = idOf(answer, row, "rank");
+  const auto step = findId(answer, row, "train_step"), layer = findId(answer, row, "layer"),
+             stage = findId(answer, row, "stage"), rank = findId(answer, row, "rank");
   if (!step && !layer && !stage && !rank) return std::nullopt;
   if (step) to.place.train_step = *step;
   if (layer) to.place.layer = traces::Layer::of(*layer);
   if (stage) to.place.stage = traces::RingStep::of(*stage);
   if (rank) to.rank = WorldRank::of(*rank);
-  if (const Cell* cell = cellOf(answer, row, "direction")) {
-    const std::string direction = traces::textOf(*cell, "");
+  if (const Cell* cell = cellFor(answer, row, "direction")) {
+    const std::string direction = traces::asText(*cell, "");
     for (const auto each : {traces::Direction::kForward, traces::Direction::kBackward})
       if (direction == traces::name(each)) to.place.direction = each;
   }
@@ -122,7 +122,7 @@ std::string asTable(const QueryAnswer& answer) {
   for (std::size_t i = 0; i < answer.columns.size(); ++i) add(i, answer.columns[i]);
   for (const auto& row : answer.rows) {
     text += "\n";
-    for (std::size_t i = 0; i < row.size(); ++i) add(i, traces::textOf(row[i], ""));
+    for (std::size_t i = 0; i < row.size(); ++i) add(i, traces::asText(row[i], ""));
   }
   return text;
 }

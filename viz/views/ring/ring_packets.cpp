@@ -41,7 +41,7 @@ struct Way {
   int distance = 0;
 };
 
-std::optional<Way> wayOf(const RingCanvas& c, const MovingPacket& packet) {
+std::optional<Way> findWay(const RingCanvas& c, const MovingPacket& packet) {
   Way way{c.scene.rankSeat(packet.from), c.scene.rankSeat(packet.to), 0};
   if (way.from.isNone() || way.to.isNone()) return std::nullopt;
   const auto seats = static_cast<int>(c.scene.ranks.size());
@@ -76,7 +76,7 @@ QPointF alongTrack(const RingCanvas& c, const Way& way, double t, double inward,
 
 /// Without its label.
 std::optional<PacketShape> bareShape(const RingCanvas& c, const MovingPacket& packet) {
-  const auto way = wayOf(c, packet);
+  const auto way = findWay(c, packet);
   if (!way) return std::nullopt;
   const RankScene& sender = c.scene.ranks[way->from.index()];
   const double phase = rankPhase(c.scene, sender, c.phase);
@@ -106,7 +106,7 @@ std::optional<PacketShape> bareShape(const RingCanvas& c, const MovingPacket& pa
 std::vector<QRectF> facesBetween(const RingCanvas& c, const Way& way) {
   std::vector<QRectF> faces;
   for (const MovingPacket& other : c.scene.packets) {
-    const auto theirs = wayOf(c, other);
+    const auto theirs = findWay(c, other);
     const bool same = theirs && ((theirs->from == way.from && theirs->to == way.to) ||
                                  (theirs->from == way.to && theirs->to == way.from));
     if (!same) continue;
@@ -187,7 +187,7 @@ QRegion PacketShape::region() const {
 std::optional<PacketShape> packetShape(const RingCanvas& c, const MovingPacket& packet) {
   auto shape = bareShape(c, packet);
   if (!shape || c.compact()) return shape;
-  const auto way = wayOf(c, packet);
+  const auto way = findWay(c, packet);
   if (std::abs(way->distance) == 1 && packet.payload != traces::Payload::kHeads)
     placeLabel(c, packet, *way, *shape);
   return shape;

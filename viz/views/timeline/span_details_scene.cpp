@@ -35,7 +35,7 @@ std::string payloadWords(Payload payload) {
   }
 }
 
-std::string titleOf(const Event& e) {
+std::string titleFor(const Event& e) {
   switch (e.kind) {
     case EventKind::kAttend:
       return block("attends KV", e.source_rank);
@@ -139,7 +139,7 @@ std::optional<Event> spanEvent(const traces::Trace& trace, const Tracks& tracks,
 }
 
 SpanDetails spanDetails(const Event& e) {
-  SpanDetails details{titleOf(e), {}};
+  SpanDetails details{titleFor(e), {}};
   const auto row = [&](const char* what, const std::string& value) {
     details.rows.emplace_back(what, value);
   };

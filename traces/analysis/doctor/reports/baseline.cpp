@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kIdentity[] = {"rule", "rank", "layer", "direction", "stage", "buffer"};
 
 /// The rule, and what else it has of these: "…, rank 1, direction forward".
-std::string identityOf(const nlohmann::json& finding) {
+std::string identityFor(const nlohmann::json& finding) {
   std::string identity;
   for (const char* field : kIdentity) {
     const nlohmann::json& value = finding.at(field);
@@ -28,7 +28,7 @@ std::string identityOf(const nlohmann::json& finding) {
 Baseline::Baseline(const nlohmann::json& report, const std::string& source) {
   try {
     for (const nlohmann::json& finding : report.at("findings"))
-      known_.insert(traces::identityOf(finding));
+      known_.insert(traces::identityFor(finding));
   } catch (const nlohmann::json::exception&) {
     throw inputError(source +
                      " holds no findings; a baseline is what 'ringscope doctor --json' printed");
@@ -37,12 +37,12 @@ Baseline::Baseline(const nlohmann::json& report, const std::string& source) {
 
 std::vector<std::string> Baseline::gone(const Diagnosis& diagnosis) const {
   std::set<std::string> left = known_;
-  for (const Finding& finding : diagnosis.findings()) left.erase(identityOf(finding));
+  for (const Finding& finding : diagnosis.findings()) left.erase(identityFor(finding));
   return {left.begin(), left.end()};
 }
 
-std::string Baseline::identityOf(const Finding& finding) {
-  return traces::identityOf(toJson(finding));
+std::string Baseline::identityFor(const Finding& finding) {
+  return traces::identityFor(toJson(finding));
 }
 
 }  // namespace ringscope::traces

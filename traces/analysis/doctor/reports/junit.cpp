@@ -52,7 +52,7 @@ std::string fixAndLinks(const Fix& fix) {
 std::string failure(const Finding& finding) {
   return "      <failure" + attribute("type", name(finding.severity)) +
          attribute("message", finding.title) + ">" +
-         escaped(Baseline::identityOf(finding) + "; " + describe(finding.place) + ": " +
+         escaped(Baseline::identityFor(finding) + "; " + describe(finding.place) + ": " +
                  finding.evidence + " What to change: " + finding.remedy +
                  fixAndLinks(finding.fix)) +
          "</failure>\n";

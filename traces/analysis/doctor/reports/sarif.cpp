@@ -37,7 +37,7 @@ json ruleOf(const std::string& id, std::optional<Framework> framework) {
   json rule = {{"id", id}};
   const Mistake* mistake = findMistake(id);
   if (!mistake) return rule;
-  const Fix fix = fixOf(id, framework);
+  const Fix fix = fixFor(id, framework);
   std::string help = "Evidence: " + mistake->look_for + ".";
   if (!fix.text.empty()) help += "\n\nWhat to change in " + fix.framework + ":\n\n" + fix.text;
   help += "\n\nReported in: " + mistake->reported_in + ".";
@@ -63,8 +63,8 @@ std::string logicalName(const Finding& finding) {
   return name;
 }
 
-json resultOf(const Finding& finding, std::size_t rule_index, const std::string& trace,
-              const Baseline* baseline) {
+json resultFor(const Finding& finding, std::size_t rule_index, const std::string& trace,
+               const Baseline* baseline) {
   json result = {
       {"ruleId", finding.rule},
       {"ruleIndex", rule_index},
@@ -74,7 +74,7 @@ json resultOf(const Finding& finding, std::size_t rule_index, const std::string&
       {"locations",
        {{{"physicalLocation", {{"artifactLocation", {{"uri", uriOf(trace)}}}}},
          {"logicalLocations", {{{"fullyQualifiedName", toUtf8(logicalName(finding))}}}}}}},
-      {"partialFingerprints", {{"ringscope/v1", toUtf8(Baseline::identityOf(finding))}}},
+      {"partialFingerprints", {{"ringscope/v1", toUtf8(Baseline::identityFor(finding))}}},
       {"properties",
        {{"confidence", name(finding.confidence)},
         {"confidence_means", meaningOf(finding.confidence)},
@@ -107,7 +107,7 @@ json toSarif(const Diagnosis& diagnosis, const std::string& trace, const std::st
   json rules = json::array(), results = json::array();
   for (const auto& entry : diagnosis.entries) {
     for (const Finding& finding : entry.result.findings)
-      results.push_back(resultOf(finding, rules.size(), trace, baseline));
+      results.push_back(resultFor(finding, rules.size(), trace, baseline));
     rules.push_back(ruleOf(entry.rule, diagnosis.framework));
   }
   return {

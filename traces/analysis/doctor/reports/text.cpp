@@ -29,7 +29,7 @@ std::string legendOf(const std::vector<Finding>& findings) {
 }
 
 /// "rank 2", and with whom it shares a sequence.
-std::string rankOf(const Finding& finding) {
+std::string rankFor(const Finding& finding) {
   if (!finding.rank.exists()) return "";
   std::string group;
   for (const WorldRank rank : finding.group) group += (group.empty() ? "" : ", ") + toString(rank);
@@ -48,7 +48,7 @@ std::string toText(const Diagnosis& diagnosis) {
   const std::vector<Finding> findings = diagnosis.findings();
   for (const Finding& finding : findings) {
     text += "✗ " + finding.title + "\n  " + finding.rule + " · " + name(finding.confidence) +
-            " · " + describe(finding.place) + rankOf(finding) +
+            " · " + describe(finding.place) + rankFor(finding) +
             (finding.buffer.empty() ? "" : " · " + finding.buffer) + "\n  " + finding.evidence +
             "\n  What to change: " + finding.remedy + "\n" + fixWords(finding.fix);
     if (const Mistake* mistake = findMistake(finding.rule))

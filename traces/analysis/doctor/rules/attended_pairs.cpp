@@ -75,30 +75,30 @@ constexpr FindingWords kCutAtJumps = {
 }  // namespace
 
 RuleResult checkRingBypassed(const Trace& trace) {
-  return answerOf(readCoverage(trace), AttentionIs::kOfOwnBlocksOnly, kRingBypassed);
+  return answerFrom(readCoverage(trace), AttentionIs::kOfOwnBlocksOnly, kRingBypassed);
 }
 
 RuleResult checkNoSkipFutureBlock(const Trace& trace) {
-  return answerOf(readCoverage(trace), AttentionIs::kOfFutureBlocks, kFutureAttended);
+  return answerFrom(readCoverage(trace), AttentionIs::kOfFutureBlocks, kFutureAttended);
 }
 
 RuleResult checkCausalOnEveryBlock(const Trace& trace) {
-  return answerOf(readCoverage(trace), AttentionIs::kCutByCausal, kCutByCausal);
+  return answerFrom(readCoverage(trace), AttentionIs::kCutByCausal, kCutByCausal);
 }
 
 RuleResult checkMaskDropped(const Trace& trace) {
   const CoverageReading coverage = readCoverage(trace);
-  return answerOf(coverage, AttentionIs::kWithoutMask,
-                  coverage.window > 0 ? kWindowDropped : kOrderDropped);
+  return answerFrom(coverage, AttentionIs::kWithoutMask,
+                    coverage.window > 0 ? kWindowDropped : kOrderDropped);
 }
 
 RuleResult checkDocumentsIgnored(const Trace& trace) {
-  return answerOf(readCoverage(trace), AttentionIs::kAcrossDocuments, kAcrossDocuments);
+  return answerFrom(readCoverage(trace), AttentionIs::kAcrossDocuments, kAcrossDocuments);
 }
 
 RuleResult checkPaddingUnmasked(const Trace& trace) {
   const CoverageReading coverage = readCoverage(trace);
-  RuleResult result = answerOf(coverage, AttentionIs::kOfPadding, kPaddingAttended);
+  RuleResult result = answerFrom(coverage, AttentionIs::kOfPadding, kPaddingAttended);
   // Padding lies after its document, where no query of a causal mask attends it. Rows of padding
   // may be compared too, and then they are wrong.
   if (coverage.causal && std::ranges::none_of(trace.diffs(), diverges))
@@ -107,7 +107,7 @@ RuleResult checkPaddingUnmasked(const Trace& trace) {
 }
 
 RuleResult checkPositionsReadAsDocuments(const Trace& trace) {
-  return answerOf(readCoverage(trace), AttentionIs::kCutAtJumps, kCutAtJumps);
+  return answerFrom(readCoverage(trace), AttentionIs::kCutAtJumps, kCutAtJumps);
 }
 
 }  // namespace ringscope::traces

@@ -61,8 +61,8 @@ std::vector<double> rowsOfTokens(const std::vector<double>& values, const LayerT
   return rows;
 }
 
-std::vector<double> sinksOf(const Trace& trace, const LayerTensors& layer,
-                            const Selection& selection) {
+std::vector<double> sinksFor(const Trace& trace, const LayerTensors& layer,
+                             const Selection& selection) {
   std::vector<double> sinks;
   const auto all = layer.sinks ? trace.values(*layer.sinks) : std::nullopt;
   if (!all) return sinks;
@@ -111,7 +111,7 @@ double distanceBetween(const std::vector<double>& a, const std::vector<double>& 
   return std::sqrt(squares);
 }
 
-double sizeOf(const std::vector<double>& values) {
+double measureSize(const std::vector<double>& values) {
   return distanceBetween(values, std::vector<double>(values.size(), 0));
 }
 
@@ -149,10 +149,10 @@ void measureDq(DqReading& reading, const Trace& trace, const LayerTensors& layer
   const auto recorded = layer.values(trace, TensorKind::kDq, selection).values,
              alone = dqOfBlocksAlone(trace, layer, selection, mask, blocks, {}),
              merged = dqOfBlocksAlone(trace, layer, selection, mask, {all},
-                                      sinksOf(trace, layer, selection));
+                                      sinksFor(trace, layer, selection));
   reading.alone = distanceBetween(recorded, alone);
   reading.merged = distanceBetween(recorded, merged);
-  reading.whole = sizeOf(merged);  // of blocks with one key each nothing would be left
+  reading.whole = measureSize(merged);  // of blocks with one key each nothing would be left
   if (kClear * reading.alone < reading.merged &&
       reading.alone <= dqRounding(layer) * reading.whole) {
     reading.is = DqIs::kOfBlocksAlone;

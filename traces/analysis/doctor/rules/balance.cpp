@@ -108,7 +108,7 @@ std::optional<DealtTokens> dealtTokens(const Trace& trace, const ShardRecord& sh
     return std::nullopt;
   // A rank that holds the whole sequence was dealt nothing.
   if (shard.local_shape == shard.full_shape) return std::nullopt;
-  const DealtTokens dealt{&shard, trace.groupOf(shard.rank, GroupAxis::kCp),
+  const DealtTokens dealt{&shard, trace.groupContaining(shard.rank, GroupAxis::kCp),
                           trace.intent(shard.train_step, shard.rank), *length};
   if (!dealt.group || !dealt.meant) return std::nullopt;
   return dealt;

@@ -83,19 +83,19 @@ class LayerScores {
   /// layer's tokens.
   double lse(HeadAt at, std::size_t query, const std::vector<std::size_t>& keys) {
     const auto [sequence, head] = at;
-    const Head& of = headOf(sequence, head / layer_.groupSize());
+    const Head& of = headFor(sequence, head / layer_.groupSize());
     const auto width = static_cast<std::size_t>(layer_.head_dim), tokens = layer_.tokens.size();
     const double* q =
         of.q.data() +
         (static_cast<std::size_t>(head % layer_.groupSize()) * tokens + query) * width;
-    return logSumExp(scoresOf(q, of.k, width, keys));
+    return logSumExp(computeScores(q, of.k, width, keys));
   }
 
  private:
   struct Head {
     std::vector<double> q, k;
   };
-  const Head& headOf(std::int64_t sequence, std::int64_t kv_head) {
+  const Head& headFor(std::int64_t sequence, std::int64_t kv_head) {
     const auto [at, added] = heads_.try_emplace({sequence, kv_head});
     if (!added) return at->second;
     Selection all;
@@ -141,7 +141,7 @@ class BlockReader {
   }
 
   /// Returns the tokens that the rank attends in local order, as indices into the layer's tokens.
-  std::vector<std::size_t> rowsOf(WorldRank rank) const {
+  std::vector<std::size_t> rowsFor(WorldRank rank) const {
     const ScheduleRecord* of_rank = schedule(rank);
     std::vector<TokenIndex> tokens;
     if (of_rank)
@@ -183,7 +183,7 @@ class BlockReader {
         event.source_rank,       event.piece};
     auto recorded = Rows::scalars(trace_, trace_.findTensor(key));
     const auto band = attendedBand(trace_, event);
-    auto rows = rowsOf(event.rank), keys = rowsOf(event.source_rank);
+    auto rows = rowsFor(event.rank), keys = rowsFor(event.source_rank);
     if (!recorded || !band || recorded->queries() != event.q_end - event.q_begin ||
         event.q_begin < 0 || event.k_begin < 0 || event.q_end > std::ssize(rows) ||
         event.k_end > std::ssize(keys))

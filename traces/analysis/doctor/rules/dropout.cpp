@@ -105,7 +105,7 @@ MaskTally compareMasks(const Trace& trace, const LayerTensors& layer, const Atte
     row.keep = 1 / (1 - trace.run()->dropout);
     for (std::size_t i = 0; i < lse.size(); ++i) {
       const RowKeys& of = rows[i % rows.size()];
-      row.weights = scoresOf(q.data() + i * row.width, k, row.width, of.keys);
+      row.weights = computeScores(q.data() + i * row.width, k, row.width, of.keys);
       for (double& weight : row.weights) weight = std::exp(weight - lse[i]);
       row.k.clear();
       row.v.clear();

@@ -188,7 +188,7 @@ std::optional<Finding> unclippedSum(const Trace& trace) {
 
 RuleResult checkClipBeforeReduce(const Trace& trace) {
   RuleResult answer =
-      answerOf(readGradientScale(trace), GradientsAre::kScaledByRank, describeClipped);
+      answerFrom(readGradientScale(trace), GradientsAre::kScaledByRank, describeClipped);
   if (answer.verdict == Verdict::kFound) return answer;
   if (auto finding = unclippedSum(trace)) return found(std::move(*finding));
   return answer;
@@ -238,7 +238,7 @@ void describeScaled(const GradientScale& g, Finding& f) {
 
 RuleResult checkGradScaledByCp(const Trace& trace) {
   if (hasOneCpRank(trace)) return clear();
-  return answerOf(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled);
+  return answerFrom(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled);
 }
 
 }  // namespace ringscope::traces

@@ -26,7 +26,7 @@ std::optional<Heads> headsOfModel(const Trace& trace, WorldRank rank) {
   const RunSpec* run = trace.run();
   if (!run || run->model.heads < 1) return std::nullopt;
   if (run->tp == 1) return Heads{0, run->model.heads};
-  const GroupRecord* group = trace.groupOf(rank, GroupAxis::kTp);
+  const GroupRecord* group = trace.groupContaining(rank, GroupAxis::kTp);
   if (!group || std::ssize(group->members) != run->tp || run->model.heads % run->tp != 0)
     return std::nullopt;
   const std::int64_t each = run->model.heads / run->tp;
@@ -205,7 +205,8 @@ class LayerReader {
     Distance d;
     const auto width = static_cast<std::size_t>(layer_.head_dim);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      auto scores = scoresOf(q + i * width, k_[static_cast<std::size_t>(kv)], width, rows_[i].keys);
+      auto scores =
+          computeScores(q + i * width, k_[static_cast<std::size_t>(kv)], width, rows_[i].keys);
       if (!sinks_.empty()) scores.push_back(sinks_.at(static_cast<std::size_t>(head)));
       const double exact = logSumExp(scores), off = lse[i] - exact,
                    room = tolerance_ * (1 + std::abs(exact));

@@ -271,7 +271,7 @@ RuleResult checkWrongProcessGroup(const Trace& trace) {
   if (hasOneCpRank(trace)) return clear();
   bool knows_groups = false;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    const GroupRecord* cp = trace.groupOf(WorldRank::of(rank), GroupAxis::kCp);
+    const GroupRecord* cp = trace.groupContaining(WorldRank::of(rank), GroupAxis::kCp);
     if (!cp) continue;
     knows_groups = true;
     std::vector<WorldRank> members = cp->members;

@@ -46,23 +46,23 @@ constexpr FindingWords kLost = {
 
 // The logged loss is not the mean of each rank's own mean.
 RuleResult checkMeanOfLocalMeans(const Trace& trace) {
-  return answerOf(readLoggedLoss(trace), LossIs::kMeanOfMeans, kMeanOfMeans);
+  return answerFrom(readLoggedLoss(trace), LossIs::kMeanOfMeans, kMeanOfMeans);
 }
 
 // The logged loss is neither cp times the mean over all targets, nor that divided by cp.
 RuleResult checkLossScaledByCp(const Trace& trace) {
   const LoggedLoss loss = readLoggedLoss(trace);
-  return answerOf(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp);
+  return answerFrom(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp);
 }
 
 // The logged loss is not that of one rank's tokens alone.
 RuleResult checkMetricNotReduced(const Trace& trace) {
-  return answerOf(readLoggedLoss(trace), LossIs::kOfOneRank, kOfOneRank);
+  return answerFrom(readLoggedLoss(trace), LossIs::kOfOneRank, kOfOneRank);
 }
 
 // The loss is finite when the sum of every rank is, also where a rank has no target.
 RuleResult checkRankWithoutTargets(const Trace& trace) {
-  return answerOf(readLoggedLoss(trace), LossIs::kLost, kLost);
+  return answerFrom(readLoggedLoss(trace), LossIs::kLost, kLost);
 }
 
 // nan_from_one_rank: the first recorded tensor that holds a NaN, or an infinity where none belongs.

@@ -233,7 +233,7 @@ RuleResult checkPositionsNotResetPerDocument(const Trace& trace) {
     const ShardRecord* shard = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
     const auto ids = trace.values(tensor);
     if (!shard || !ids || ids->empty()) continue;
-    const auto tokens = tokensOf(*shard, ids->size());
+    const auto tokens = tokensIn(*shard, ids->size());
     if (tokens.empty() || ids->size() % tokens.size() != 0) continue;
     const ShardRecord* own = trace.findShard("position_ids", tensor.place.train_step, tensor.rank);
     cut = cut || (own && own->sharded);

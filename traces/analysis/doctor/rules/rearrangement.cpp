@@ -24,7 +24,7 @@ namespace {
 std::vector<TokenIndex> allTokens(const ShardRecord& shard) {
   const auto length =
       static_cast<std::size_t>(std::max<std::int64_t>(0, localLength(shard).value_or(0)));
-  std::vector<TokenIndex> tokens = tokensOf(shard, length + 1);
+  std::vector<TokenIndex> tokens = tokensIn(shard, length + 1);
   if (tokens.size() != length) tokens.clear();
   return tokens;
 }
@@ -176,7 +176,7 @@ bool addRank(const Trace& trace, const TensorRecord& tensor, GroupPositions& all
   const ShardRecord* shard = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
   const auto values = trace.values(tensor);
   if (!shard || !values || values->empty()) return false;
-  const auto tokens = tokensOf(*shard, values->size() + 1);
+  const auto tokens = tokensIn(*shard, values->size() + 1);
   if (tokens.empty() || values->size() % tokens.size() != 0) return false;
   const std::size_t rows = values->size() / tokens.size();
   if (all.rows != 0 && rows != all.rows) return false;

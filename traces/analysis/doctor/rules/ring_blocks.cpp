@@ -70,9 +70,10 @@ Finding differentSources(const Flow& flow) {
 
 // At every ring step a rank holds another block, and attends no (query, key) pair twice.
 RuleResult checkKvNotRotated(const Trace& trace) {
-  RuleResult by_pairs = answerOf(readCoverage(trace), AttentionIs::kRepeated, kAttendedAgain);
+  RuleResult by_pairs = answerFrom(readCoverage(trace), AttentionIs::kRepeated, kAttendedAgain);
   if (by_pairs.verdict == Verdict::kFound) return by_pairs;
-  const RuleResult by_hashes = answerOf(readBlocks(trace), BlocksAre::kNeverRotated, kNeverRotated);
+  const RuleResult by_hashes =
+      answerFrom(readBlocks(trace), BlocksAre::kNeverRotated, kNeverRotated);
   return by_hashes.verdict == Verdict::kClear ? by_pairs : by_hashes;
 }
 
@@ -89,7 +90,7 @@ RuleResult checkWrongRingDirection(const Trace& trace) {
       if (!first.receive || isEarlier(*flow.receive, *first.receive)) first = flow;
     }
   if (first.receive) return found(differentSources(first));
-  RuleResult by_hashes = answerOf(readBlocks(trace), BlocksAre::kOfOtherRanks, kOfOtherRanks);
+  RuleResult by_hashes = answerFrom(readBlocks(trace), BlocksAre::kOfOtherRanks, kOfOtherRanks);
   if (by_hashes.verdict == Verdict::kClear && !known)
     return notObservable("needs both ends of every message, with whose block it carries");
   return by_hashes;
@@ -97,12 +98,12 @@ RuleResult checkWrongRingDirection(const Trace& trace) {
 
 // A KV block has the same bytes on every rank.
 RuleResult checkNonContiguousKv(const Trace& trace) {
-  return answerOf(readBlocks(trace), BlocksAre::kReordered, kReordered);
+  return answerFrom(readBlocks(trace), BlocksAre::kReordered, kReordered);
 }
 
 // The KV blocks of backward's ring steps are those of the ranks that they are taken for.
 RuleResult checkStaleKvInBackward(const Trace& trace) {
-  return answerOf(readBlocks(trace), BlocksAre::kOldInBackward, kOldInBackward);
+  return answerFrom(readBlocks(trace), BlocksAre::kOldInBackward, kOldInBackward);
 }
 
 }  // namespace ringscope::traces

@@ -199,7 +199,7 @@ RuleResult checkCpNotApplied(const Trace& trace) {
   if (hasOneCpRank(trace)) return clear();
   bool compared = false;
   for (const ShardRecord& shard : trace.shards()) {
-    const GroupRecord* group = trace.groupOf(shard.rank, GroupAxis::kCp);
+    const GroupRecord* group = trace.groupContaining(shard.rank, GroupAxis::kCp);
     const TokenCounts part = tokenCounts(shard);
     if (!isOfTokens(shard) || !shard.sharded || !group || group->members.size() < 2 || part.all < 2)
       continue;

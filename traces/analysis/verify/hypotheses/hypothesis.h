@@ -17,14 +17,14 @@ struct HypothesisSetting {
   const PlannedBlocks& plan;
 
   /// Indices into the layer's tokens and query heads.
-  std::size_t tokenOf(const BlockRow& row) const { return selection.rows[row.row]; }
-  std::int64_t headOf(const BlockRow& row) const {
+  std::size_t tokenFor(const BlockRow& row) const { return selection.rows[row.row]; }
+  std::int64_t headFor(const BlockRow& row) const {
     return selection.groups[static_cast<std::size_t>(row.group)].kv_head * layer.groupSize() +
            row.head;
   }
   /// Reports whether a mask lets a query attend a key.
   bool allows(const AttentionMask& by, std::size_t query, std::size_t key) const {
-    const TokenRun keys = by.keysOf(layer.tokens[query]);
+    const TokenRun keys = by.keysFor(layer.tokens[query]);
     const std::int64_t at = layer.tokens[key].value();
     return at >= keys.begin && at < keys.end;
   }

@@ -10,8 +10,8 @@ namespace {
 template <typename Allowed>
 BlockedAttention attending(const HypothesisSetting& setting, Allowed allowed) {
   const auto keys = [&setting, allowed](const BlockRow& row) {
-    const std::size_t query = setting.tokenOf(row);
-    const PlannedBlocks::Seat* seat = setting.plan.seatOf(setting.headOf(row), query);
+    const std::size_t query = setting.tokenFor(row);
+    const PlannedBlocks::Seat* seat = setting.plan.findSeat(setting.headFor(row), query);
     KeyBlock block;
     for (std::size_t key = 0; key < setting.layer.tokens.size(); ++key)
       if (allowed(seat, query, key)) block.keys.push_back({key, key});

@@ -10,8 +10,8 @@ namespace ringscope::traces {
 namespace {
 
 /// The tokens that a schedule attends, as indices into the layer's; nothing when one is not there.
-std::optional<std::vector<std::size_t>> rowsOf(const ScheduleRecord& schedule,
-                                               const LayerTensors& layer) {
+std::optional<std::vector<std::size_t>> rowsFor(const ScheduleRecord& schedule,
+                                                const LayerTensors& layer) {
   const auto tokens = attendedTokens(schedule, layer.tokens.size() + 1);
   std::vector<std::size_t> rows;
   rows.reserve(tokens.size());
@@ -33,7 +33,7 @@ std::optional<PlannedBlocks> PlannedBlocks::of(const Trace& trace, const LayerTe
   for (const WorldRank rank : members) {
     const auto* forward = trace.schedule(layer.pass.train_step, rank, Direction::kForward);
     if (!forward) return std::nullopt;
-    auto rows = rowsOf(*forward, layer);
+    auto rows = rowsFor(*forward, layer);
     if (!rows) return std::nullopt;
     const auto* backward = trace.schedule(layer.pass.train_step, rank, Direction::kBackward);
     std::vector<std::size_t>& local = plan.local_[rank];
@@ -54,7 +54,7 @@ bool PlannedBlocks::holds(const Seat& seat, std::size_t token) const {
   return local_.at(seat.rank)[token] < seat.rows.size();
 }
 
-const PlannedBlocks::Seat* PlannedBlocks::seatOf(std::int64_t head, std::size_t token) const {
+const PlannedBlocks::Seat* PlannedBlocks::findSeat(std::int64_t head, std::size_t token) const {
   for (const auto& [rank, seat] : seats_) {
     const std::int64_t of_model = head + first_head_;
     if (of_model >= seat.forward->q_head_begin && of_model < seat.forward->q_head_end &&
@@ -64,22 +64,22 @@ const PlannedBlocks::Seat* PlannedBlocks::seatOf(std::int64_t head, std::size_t 
   return nullptr;
 }
 
-const PlannedBlocks::Seat* PlannedBlocks::seatOf(WorldRank rank) const {
+const PlannedBlocks::Seat* PlannedBlocks::findSeat(WorldRank rank) const {
   const auto seat = seats_.find(rank);
   return seat == seats_.end() ? nullptr : &seat->second;
 }
 
-KeyBlocks PlannedBlocks::blocksOf(const Seat& seat, Direction direction, std::size_t token,
-                                  const KeyFilter& allowed, const SourceChoice& used) const {
+KeyBlocks PlannedBlocks::blocksFor(const Seat& seat, Direction direction, std::size_t token,
+                                   const KeyFilter& allowed, const SourceChoice& used) const {
   KeyBlocks blocks;
   const auto row = static_cast<std::int64_t>(local_.at(seat.rank)[token]);
   const ScheduleRecord& schedule =
       direction == Direction::kForward ? *seat.forward : *seat.backward;
   for (const StageRecord& stage : schedule.stages) {
-    const Seat* source = seatOf(stage.source_rank);
+    const Seat* source = findSeat(stage.source_rank);
     if (!source) continue;
-    const Seat* data = seatOf(used ? used(seat, *source).values : stage.source_rank);
-    const Seat* home = seatOf(used ? used(seat, *source).sums : stage.source_rank);
+    const Seat* data = findSeat(used ? used(seat, *source).values : stage.source_rank);
+    const Seat* home = findSeat(used ? used(seat, *source).sums : stage.source_rank);
     for (const PieceRecord& piece : stage.pieces) {
       if (row < piece.q_begin || row >= piece.q_end || !data || !home) continue;
       KeyBlock block{stage.source_rank, {}};

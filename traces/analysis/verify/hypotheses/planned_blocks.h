@@ -34,20 +34,20 @@ class PlannedBlocks {
                                          const std::vector<WorldRank>& members);
 
   /// Returns the rank that attends a token for a query head of the layer; null when none does.
-  const Seat* seatOf(std::int64_t head, std::size_t token) const;
+  const Seat* findSeat(std::int64_t head, std::size_t token) const;
   /// Reports whether the rank attends this token, for the heads that it attends.
   bool holds(const Seat& seat, std::size_t token) const;
   /// Returns the first query head of the layer that the rank attends.
-  std::int64_t firstHeadOf(const Seat& seat) const {
+  std::int64_t firstHeadAt(const Seat& seat) const {
     return seat.forward->q_head_begin - first_head_;
   }
   /// Null: not one of them.
-  const Seat* seatOf(WorldRank rank) const;
+  const Seat* findSeat(WorldRank rank) const;
   const std::map<WorldRank, Seat>& seats() const { return seats_; }
 
   /// A block for each planned piece that has the token's row. `used`: empty for what was planned.
-  KeyBlocks blocksOf(const Seat& seat, Direction direction, std::size_t token,
-                     const KeyFilter& allowed, const SourceChoice& used = {}) const;
+  KeyBlocks blocksFor(const Seat& seat, Direction direction, std::size_t token,
+                      const KeyFilter& allowed, const SourceChoice& used = {}) const;
 
  private:
   std::map<WorldRank, Seat> seats_;

@@ -8,13 +8,13 @@ namespace ringscope::traces {
 
 KeyBlocks HypothesisSetting::planned(const BlockRow& row, Direction direction,
                                      const PlannedBlocks::SourceChoice& used) const {
-  const std::size_t token = tokenOf(row);
-  const PlannedBlocks::Seat* seat = plan.seatOf(headOf(row), token);
+  const std::size_t token = tokenFor(row);
+  const PlannedBlocks::Seat* seat = plan.findSeat(headFor(row), token);
   if (!seat) return {};
   const auto allowed = [this](std::size_t query, std::size_t key) {
     return allows(mask, query, key);
   };
-  return plan.blocksOf(*seat, direction, token, allowed, used);
+  return plan.blocksFor(*seat, direction, token, allowed, used);
 }
 
 BlockedAttention asPlanned(const HypothesisSetting& setting) {

@@ -24,7 +24,7 @@ struct KeyRange {
 
 KeyRange keyRange(const AttentionMask& mask, TokenIndex query,
                   const std::vector<TokenIndex>& k_tokens) {
-  const TokenRun run = mask.keysOf(query);
+  const TokenRun run = mask.keysFor(query);
   const auto at = [&](std::int64_t token) {
     return std::lower_bound(k_tokens.begin(), k_tokens.end(), TokenIndex::of(token)) -
            k_tokens.begin();

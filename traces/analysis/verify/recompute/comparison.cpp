@@ -36,7 +36,7 @@ class Comparison {
         ++check.not_finite;
         continue;
       }
-      RowError error = placeOf(kind, row);
+      RowError error = placeFor(kind, row);
       error.rank = recorded.ranks[row];
       measure(error, right, actual);
       error.limit = limits[row];
@@ -59,7 +59,7 @@ class Comparison {
   }
 
   /// Returns the place of a row by its index in a selection: [groups, heads of the group, rows].
-  RowError placeOf(TensorKind kind, std::size_t row) const {
+  RowError placeFor(TensorKind kind, std::size_t row) const {
     const bool keys = isOfKeys(kind);
     const std::size_t rows = keys ? layer_.tokens.size() : selection_.rows.size();
     const std::size_t heads = keys ? 1 : static_cast<std::size_t>(layer_.groupSize());

@@ -146,9 +146,9 @@ class Finder {
     const auto& q = found_.tensors[TensorKind::kQ];
     found_.batch = q.front().record->shape[0];
     found_.head_dim = q.front().record->shape[3];
-    found_.heads = headsOf(TensorKind::kQ);
-    found_.kv_heads = headsOf(TensorKind::kK);
-    if (found_.kv_heads != headsOf(TensorKind::kV) || found_.heads % found_.kv_heads != 0)
+    found_.heads = headsFor(TensorKind::kQ);
+    found_.kv_heads = headsFor(TensorKind::kK);
+    if (found_.kv_heads != headsFor(TensorKind::kV) || found_.heads % found_.kv_heads != 0)
       return false;
     std::map<TokenIndex, WorldRank> owners;
     for (const RankTensor& part : q)
@@ -161,7 +161,7 @@ class Finder {
     return std::ranges::all_of(kAttended, [this](TensorKind kind) { return covers(kind); });
   }
 
-  std::int64_t headsOf(TensorKind kind) const {
+  std::int64_t headsFor(TensorKind kind) const {
     std::int64_t heads = 0;
     for (const RankTensor& part : found_.tensors.at(kind))
       for (const std::int64_t head : part.heads) heads = std::max(heads, head + 1);

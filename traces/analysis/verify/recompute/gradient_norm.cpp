@@ -27,8 +27,8 @@ bool isAlwaysCut(const std::string& name) {
 
 /// Returns a number that identifies a part of a parameter among tp ranks; replicas have equal
 /// numbers. `tp_rank` out of `tp` ranks holds the part.
-std::uint64_t partOf(const Trace& trace, const TensorRecord& tensor, std::size_t tp_rank,
-                     std::size_t tp) {
+std::uint64_t partFor(const Trace& trace, const TensorRecord& tensor, std::size_t tp_rank,
+                      std::size_t tp) {
   const std::string& name = tensor.tensor.name;
   if (isAlwaysCut(name)) return tp_rank;
   if (isOfKeysOrValues(name)) {
@@ -61,7 +61,7 @@ GradientNorms gradientNorms(const Trace& trace, std::int32_t train_step) {
       for (const double value : recordedValues(trace, tensor.tensor, place, rank).values)
         squares += value * value;
       held += squares;
-      if (counted.emplace(tensor.tensor.name, partOf(trace, tensor, tp_rank, ranks.size())).second)
+      if (counted.emplace(tensor.tensor.name, partFor(trace, tensor, tp_rank, ranks.size())).second)
         once += squares;
     }
     if (!any)

@@ -68,7 +68,7 @@ class HeadReader {
   }
 
   std::optional<std::size_t> cpRankOf(WorldRank rank) const {
-    const GroupRecord* cp = trace_.groupOf(rank, GroupAxis::kCp);
+    const GroupRecord* cp = trace_.groupContaining(rank, GroupAxis::kCp);
     if (!cp) return std::nullopt;
     return static_cast<std::size_t>(std::ranges::find(cp->members, rank) - cp->members.begin());
   }

@@ -11,7 +11,7 @@ namespace {
 using Matrix = std::vector<std::vector<double>>;
 }
 
-std::optional<Matrix> inverseOf(Matrix matrix) {
+std::optional<Matrix> invertMatrix(Matrix matrix) {
   const std::size_t n = matrix.size();
   Matrix inverse(n, std::vector<double>(n, 0));
   for (std::size_t i = 0; i < n; ++i) inverse[i][i] = 1;
@@ -68,7 +68,7 @@ std::optional<LeastSquares> leastSquares(const std::vector<std::vector<double>>&
       normal[i][j] = dot(columns[i], columns[j]) / (lengths[i] * lengths[j]);
     sides.push_back(dot(columns[i], target) / lengths[i]);
   }
-  const auto inverse = inverseOf(normal);
+  const auto inverse = invertMatrix(normal);
   if (!inverse) return std::nullopt;
   LeastSquares solution;
   std::vector<double> left = target;

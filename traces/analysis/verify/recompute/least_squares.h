@@ -13,7 +13,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b, doub
 
 /// Returns the inverse of a square matrix whose diagonal is near 1, by Gauss-Jordan elimination.
 /// Returns nullopt when rounding would leave no digits of it.
-std::optional<std::vector<std::vector<double>>> inverseOf(std::vector<std::vector<double>> matrix);
+std::optional<std::vector<std::vector<double>>> invertMatrix(
+    std::vector<std::vector<double>> matrix);
 
 /// The factors with which a sum of columns comes nearest to a target.
 struct LeastSquares {

@@ -15,7 +15,7 @@ AttentionMask AttentionMask::of(const IntentRecord& intent) {
   return {intent.mask != MaskKind::kFull, intent.window, by_document, intent.documents};
 }
 
-TokenRun AttentionMask::keysOf(TokenIndex query) const {
+TokenRun AttentionMask::keysFor(TokenIndex query) const {
   const std::int64_t token = query.value();
   TokenRun keys{0, std::numeric_limits<std::int64_t>::max()};
   if (by_document) {

@@ -24,7 +24,7 @@ struct AttentionMask {
 
   /// Returns the keys of a query, which are one run of tokens under every mask; empty when there
   /// are none.
-  TokenRun keysOf(TokenIndex query) const;
+  TokenRun keysFor(TokenIndex query) const;
   /// Returns the part of a band that the causal order and the window leave, ignoring documents. The
   /// band uses the indices of two runs with one stride.
   Band near(const ShardRun& queries, const ShardRun& keys, Band part) const;

@@ -26,7 +26,7 @@ int mergesOf(const Trace& trace, std::int32_t train_step, WorldRank rank, std::s
 
 }  // namespace
 
-Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selection& selection) {
+Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Selection& selection) {
   const auto out = layer.tensors.find(TensorKind::kOut);
   const auto& recorded = out == layer.tensors.end() || out->second.empty()
                              ? layer.tensors.at(TensorKind::kQ)
@@ -72,7 +72,7 @@ MeantAttention::MeantAttention(const Trace& trace, const LayerTensors& layer,
   in_.sinks = sinks_;
   in_.scale = 1 / std::sqrt(static_cast<double>(layer.head_dim));
   in_.mask = std::move(mask);
-  const Precision precision = precisionOf(trace, layer, selection);
+  const Precision precision = findPrecision(trace, layer, selection);
   RowLimits row_limits(in_, precision);
   values_ = attend(in_, [&](const AttentionRow& row) { row_limits.visit(row); });
   limits_ = row_limits.finish(values_);

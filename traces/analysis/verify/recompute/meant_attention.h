@@ -10,7 +10,7 @@ namespace ringscope::traces {
 
 /// Returns the precision in which these rows of a layer's attention were computed, as far as it is
 /// recorded.
-Precision precisionOf(const Trace& trace, const LayerTensors& layer, const Selection& selection);
+Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Selection& selection);
 
 /// The intended results of some rows of a layer, and the errors that rounding explains. They are
 /// unsharded attention in fp64 of the recorded q, k, v, dout and sinks under the declared mask,

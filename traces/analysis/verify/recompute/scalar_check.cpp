@@ -12,7 +12,7 @@ Rounded Rounded::times(double factor) const {
   return {value * factor, limit * std::abs(factor)};
 }
 
-double Rounded::ratioOf(double logged) const {
+double Rounded::ratioFor(double logged) const {
   if (std::isnan(logged) && std::isnan(value)) return 0;
   const double error = std::abs(logged - value);
   if (error == 0) return 0;
@@ -22,7 +22,7 @@ double Rounded::ratioOf(double logged) const {
 
 std::optional<double> ScalarCheck::ratio() const {
   if (!logged || !exact || !skipped.empty()) return std::nullopt;
-  return Rounded{*exact, limit}.ratioOf(*logged);
+  return Rounded{*exact, limit}.ratioFor(*logged);
 }
 
 std::optional<double> GradientCheck::ratio() const {

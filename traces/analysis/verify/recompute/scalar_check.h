@@ -15,7 +15,7 @@ struct Rounded {
 
   Rounded times(double factor) const;
   /// Returns |logged − value| ÷ limit; 0 when both are equal or both are NaN.
-  double ratioOf(double logged) const;
+  double ratioFor(double logged) const;
 };
 
 /// The number that a run would have with one mistake.

@@ -13,7 +13,7 @@ std::vector<double> bufferOf(const Trace& trace, const char* name, std::int32_t 
 
 }  // namespace
 
-std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::size_t most) {
+std::vector<TokenIndex> tokensIn(const ShardRecord& shard, std::size_t most) {
   std::vector<TokenIndex> tokens;
   for (const TokenRun& run : shard.global_from_local)
     for (std::int64_t g = run.begin; g < run.end && tokens.size() < most; ++g)
@@ -30,7 +30,7 @@ std::optional<SequenceTokens> SequenceTokens::of(const Trace& trace, std::int32_
     own.ids = bufferOf(trace, "input_ids", train_step, rank);
     own.labels = bufferOf(trace, "labels", train_step, rank);
     const ShardRecord* shard = trace.findShard("input_ids", train_step, rank);
-    if (shard) own.tokens = tokensOf(*shard, own.ids.size() + 1);
+    if (shard) own.tokens = tokensIn(*shard, own.ids.size() + 1);
     const bool fits = !own.tokens.empty() && own.ids.size() == own.labels.size() &&
                       own.ids.size() % own.tokens.size() == 0 && own.rows() > 0 &&
                       (all.ranks_.empty() || own.rows() == all.ranks_.front().rows());

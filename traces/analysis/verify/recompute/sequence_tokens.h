@@ -53,6 +53,6 @@ class SequenceTokens {
 };
 
 /// Returns the tokens of a rank's part of a buffer in local order, at most `most` of them.
-std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::size_t most);
+std::vector<TokenIndex> tokensIn(const ShardRecord& shard, std::size_t most);
 
 }  // namespace ringscope::traces

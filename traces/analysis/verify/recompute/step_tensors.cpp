@@ -26,7 +26,7 @@ Place afterLayers(std::int32_t train_step) {
 }
 
 std::vector<WorldRank> tpRanks(const Trace& trace, WorldRank rank) {
-  const GroupRecord* tp = trace.groupOf(rank, GroupAxis::kTp);
+  const GroupRecord* tp = trace.groupContaining(rank, GroupAxis::kTp);
   return tp ? tp->members : std::vector{rank};
 }
 

@@ -27,9 +27,9 @@ void tryMistakes(const StepSetting& setting, std::optional<Rounded> StepValues::
   for (const StepHypothesis& hypothesis : stepHypotheses())
     for (const StepValues& way : hypothesis.make(setting)) {
       const std::optional<Rounded>& gives = way.*number;
-      if (!gives || meant.ratioOf(gives->value) <= 1) continue;
+      if (!gives || meant.ratioFor(gives->value) <= 1) continue;
       keepBest(check.hypotheses,
-               {hypothesis.mistake, way.how, *gives, gives->ratioOf(*check.logged)});
+               {hypothesis.mistake, way.how, *gives, gives->ratioFor(*check.logged)});
     }
   std::ranges::stable_sort(check.hypotheses, {}, &NumberHypothesis::ratio);
 }
@@ -40,7 +40,8 @@ NumberHypothesis triedGradient(const StepSetting& setting, const StepValues& way
   const double limit = check.gradient.limit;
   const double off = worstShareOff(*setting.head, *way.gradient).share;
   NumberHypothesis tried{"", way.how, {off, limit}, off / limit};
-  const double by_loss = way.loss && check.loss.ratio() ? way.loss->ratioOf(*check.loss.logged) : 0;
+  const double by_loss =
+      way.loss && check.loss.ratio() ? way.loss->ratioFor(*check.loss.logged) : 0;
   if (by_loss > 1 && by_loss > tried.ratio) {
     tried.ratio = by_loss;
     tried.how = "by the loss that it would log";

@@ -48,7 +48,7 @@ std::string textIn(const json& entry, const char* key) {
 
 /// Returns the bytes of an entry's tensors from their sizes and types; −1 when sizes and types do
 /// not match.
-std::int64_t bytesOf(const json& entry, const char* sizes_key, const char* types_key) {
+std::int64_t bytesFrom(const json& entry, const char* sizes_key, const char* types_key) {
   const auto sizes = entry.find(sizes_key), types = entry.find(types_key);
   if (sizes == entry.end() || types == entry.end() || !sizes->is_array() || !types->is_array() ||
       sizes->size() != types->size())
@@ -143,10 +143,10 @@ class DumpReader {
     entry.is_gloo = name.starts_with("gloo:");
     const bool sends = call.name == "send", receives = call.name == "recv";
     call.kind = sends ? EventKind::kSend : receives ? EventKind::kReceive : EventKind::kCollective;
-    call.bytes = receives ? bytesOf(json_entry, "output_sizes", "output_dtypes")
-                          : bytesOf(json_entry, "input_sizes", "input_dtypes");
+    call.bytes = receives ? bytesFrom(json_entry, "output_sizes", "output_dtypes")
+                          : bytesFrom(json_entry, "input_sizes", "input_dtypes");
     if (!sends && !receives) call.sequence = wholeIn(json_entry, "collective_seq_id");
-    call.group = groupOf(json_entry);
+    call.group = groupFor(json_entry);
     readPeer(call, name, sends || receives);
     readTimes(entry, json_entry);
     dump_.entries.push_back(std::move(entry));
@@ -179,7 +179,7 @@ class DumpReader {
 
   /// Returns the index of an entry's group. A group whose ranks the dump does not list has only
   /// this rank until all dumps are read.
-  std::int32_t groupOf(const json& entry) {
+  std::int32_t groupFor(const json& entry) {
     const auto named = entry.find("process_group");
     const std::string name =
         named != entry.end() && named->is_array() && !named->empty() && named->front().is_string()

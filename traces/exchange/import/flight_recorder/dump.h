@@ -31,6 +31,6 @@ Dump readDump(const std::string& path);
 
 /// Describes where ranks stood when their dumps were taken: which ranks have not called a
 /// collective that others of the group have called, and which calls were not complete.
-std::vector<std::string> standingOf(const std::vector<Dump>& dumps);
+std::vector<std::string> describeStanding(const std::vector<Dump>& dumps);
 
 }  // namespace ringscope::traces

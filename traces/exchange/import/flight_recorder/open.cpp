@@ -96,13 +96,13 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
 std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
   std::vector<Dump> dumps;
   for (const std::string& path : paths) {
-    if (isPickle(headOf(path))) refusePickle(path);
+    if (isPickle(readFileHead(path))) refusePickle(path);
     dumps.push_back(readDump(path));
   }
   completeGroups(dumps);
   ProfiledJob job;
   job.format = "PyTorch Flight Recorder";
-  job.standing = standingOf(dumps);
+  job.standing = describeStanding(dumps);
   const std::int32_t world_size = worldSize(dumps);
   for (const Dump& dump : dumps) {
     ProfiledRank rank = dump.rank;
@@ -117,7 +117,7 @@ std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
   if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) { return rank.calls.empty(); }))
     throw inputError(paths.front() + " holds no collective and no message");
   sayLacks(job, dumps);
-  return sourceOf(std::move(job));
+  return makeSource(std::move(job));
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
     const std::string name = at->path().filename().string();
     const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
     if (!path.ends_with(".json") && !numbered) continue;
-    if (beginsAsFlightRecorder(headOf(path))) found.push_back(path);
+    if (beginsAsFlightRecorder(readFileHead(path))) found.push_back(path);
   }
   std::ranges::sort(found);
   // A pickle is skipped when the JSON that was made from it lies beside it.

@@ -81,7 +81,7 @@ void addOpen(std::vector<std::string>& sentences, const std::string& group,
 
 }  // namespace
 
-std::vector<std::string> standingOf(const std::vector<Dump>& dumps) {
+std::vector<std::string> describeStanding(const std::vector<Dump>& dumps) {
   std::vector<std::string> sentences;
   constexpr std::size_t kMost = 16;
   for (const auto& [group, standing] : standings(dumps)) {

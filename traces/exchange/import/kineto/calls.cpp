@@ -159,7 +159,7 @@ ProfiledRank profiledRank(RankFile file) {
   rank.world_size = file.world_size;
   rank.file = file.path;
   rank.marks_steps = !file.steps.empty();
-  rank.stages = stagesOf(file);
+  rank.stages = findStages(file);
   rank.calls = CallMaker(file).make();
   rank.groups = std::move(file.groups);
   const std::int64_t base = file.head.base_ns.value_or(0);

@@ -18,7 +18,7 @@ constexpr const char* kRecorder =
     "recording the job with ringscope.record(…) keeps them (traces/recorder)";
 
 void checkPlain(const std::string& path) {
-  if (path.ends_with(".gz") || headOf(path)[0] == 0x1f)
+  if (path.ends_with(".gz") || readFileHead(path)[0] == 0x1f)
     throw inputError(path + " is compressed, which this program does not read: gunzip it first");
 }
 
@@ -129,7 +129,7 @@ std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
                   ": holds no collective, no message, and no attention, embedding, loss or "
                   "optimizer step of a PyTorch job");
   lacks.say(job);
-  return sourceOf(std::move(job));
+  return makeSource(std::move(job));
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ std::vector<std::string> filesOfKineto(const std::string& folder) {
     if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
     const std::string path = at->path().string();
     const bool compressed = path.ends_with(".json.gz");
-    if (compressed || (path.ends_with(".json") && beginsAsKineto(headOf(path))))
+    if (compressed || (path.ends_with(".json") && beginsAsKineto(readFileHead(path))))
       found.push_back(path);
   }
   std::ranges::sort(found);

@@ -81,7 +81,7 @@ class RankFileReader {
   RankFile read() {
     file_.head = readKineto(file_.path, [this](const KinetoEvent& event) { take(event); });
     readHead();
-    for (Seen& comm : file_.comms) comm.group = groupOf(comm_groups_[indexOf(comm)]);
+    for (Seen& comm : file_.comms) comm.group = groupFor(comm_groups_[indexOf(comm)]);
     return std::move(file_);
   }
 
@@ -207,7 +207,7 @@ class RankFileReader {
 
   /// Returns the index of a group among the rank's groups. A group whose list of ranks was
   /// shortened is recognised by its name.
-  std::int32_t groupOf(const NamedGroup& group) {
+  std::int32_t groupFor(const NamedGroup& group) {
     const auto same = std::ranges::find_if(file_.groups, [&](const NamedGroup& known) {
       return known.name == group.name && (group.members.empty() || known.members == group.members);
     });

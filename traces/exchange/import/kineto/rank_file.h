@@ -52,7 +52,7 @@ ProfiledRank profiledRank(RankFile file);
 /// Returns attention, embedding, loss and optimizer as events, without nested ones. When kernels
 /// were profiled, returns only the kernels of attention, because the CPU operators merely launch
 /// them.
-std::vector<Event> stagesOf(RankFile& file);
+std::vector<Event> findStages(RankFile& file);
 
 /// Returns the training step at a time: that of the last mark before it.
 std::int32_t stepAt(const RankFile& file, std::int64_t ns);

@@ -34,7 +34,7 @@ Event stageOf(const RankFile& file, const Seen& seen) {
 
 }  // namespace
 
-std::vector<Event> stagesOf(RankFile& file) {
+std::vector<Event> findStages(RankFile& file) {
   std::vector<Event> stages;
   std::ranges::stable_sort(file.operators, {}, &Seen::begin_ns);
   std::map<std::int64_t, std::int64_t> busy_until;  // by thread

@@ -105,7 +105,7 @@ void matchMessages(ProfiledJob& job, Matched& matched);
 
 /// Matches all calls and makes the recording: groups, events of calls and stages, notes. Run clock
 /// 0 is the earliest time.
-std::shared_ptr<ChunkSource> sourceOf(ProfiledJob job);
+std::shared_ptr<ChunkSource> makeSource(ProfiledJob job);
 
 /// Returns the indices of the ranks of a group that have a file.
 std::vector<std::size_t> presentMembers(const ProfiledJob& job, const NamedGroup& group);

@@ -23,7 +23,7 @@ class ProfileSource {
     matchMessages(job_, matched_);
     findStart();
     addGroups();
-    for (const ProfiledRank& rank : job_.ranks) add(eventsOf(rank));
+    for (const ProfiledRank& rank : job_.ranks) add(eventsFor(rank));
     add(notes());
     source_->add(end_);
     return source_;
@@ -61,7 +61,7 @@ class ProfileSource {
     add(records);
   }
 
-  std::vector<Event> eventsOf(const ProfiledRank& rank) {
+  std::vector<Event> eventsFor(const ProfiledRank& rank) {
     std::vector<Event> events = rank.stages;
     for (Event& stage : events)
       for (std::int64_t* ns : {&stage.begin_ns, &stage.start_ns, &stage.end_ns}) *ns -= start_ns_;
@@ -120,7 +120,7 @@ class ProfileSource {
 
 }  // namespace
 
-std::shared_ptr<ChunkSource> sourceOf(ProfiledJob job) {
+std::shared_ptr<ChunkSource> makeSource(ProfiledJob job) {
   return ProfileSource(std::move(job)).make();
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Returns the mask of a call. For flex_attention it is derived from the mask function, for other
 /// calls from their arguments.
-AttendedMask maskOf(const Line& line) {
+AttendedMask maskFor(const Line& line) {
   const Line flex = line.part("flex").part("mask");
   const std::int64_t window = flex.whole("window", 0);
   if (flex.text("kind") == name(MaskKind::kWindow) && window > 0)
@@ -25,7 +25,7 @@ std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank
   std::unordered_map<std::int64_t, AttendedMask> masks;
   for (const Line& line : rank.lines) {
     if (line.kind() != "block" || !line.has("flex")) continue;
-    const AttendedMask mask = maskOf(line);
+    const AttendedMask mask = maskFor(line);
     if (mask.kind == MaskKind::kCausal || mask.kind == MaskKind::kFull) continue;
     const auto [at, is_new] = masks.try_emplace(line.whole("call"), mask);
     if (!is_new && at->second != mask) at->second = {};
@@ -41,7 +41,7 @@ Called calledWith(const RankLines& rank) {
   for (const Line& line : rank.lines) {
     if (line.kind() != "attention" || line.text("direction") != "forward") continue;
     const auto found = within.find(line.whole("call"));
-    const AttendedMask mask = found != within.end() ? found->second : maskOf(line);
+    const AttendedMask mask = found != within.end() ? found->second : maskFor(line);
     if (!called.any) called.mask = mask;
     if (called.mask != mask) called.mask = {};
     if (!called.first) called.first = line;

@@ -108,7 +108,7 @@ class EventLines {
     event.place.stage = RingStep::of(std::min<std::int64_t>(hop - 1, 1 << 20));
     event.payload = line.text("payload") == "dkv" ? Payload::kDkv : Payload::kKv;
     event.bytes = line.whole("bytes", 0);
-    event.group = groupOf(line);
+    event.group = groupFor(line);
     if (line.text("rotate") == "allgather") {
       event.kind = EventKind::kCollective;
       job_.events.push_back(event);
@@ -129,21 +129,21 @@ class EventLines {
     if (const WorldRank to = line.rank("send_to"); to.exists()) {
       event.peer = to;
       event.source_rank = blockOf(line, "sends_of", 0);
-      event.flow = flowOf(line, event.rank, to);
+      event.flow = flowBetween(line, event.rank, to);
       job_.events.push_back(event);
     }
     if (const WorldRank from = line.rank("receive_from"); from.exists()) {
       event.kind = EventKind::kReceive;
       event.peer = from;
       event.source_rank = blockOf(line, "brings_of", 1);
-      event.flow = flowOf(line, from, event.rank);
+      event.flow = flowBetween(line, from, event.rank);
       job_.events.push_back(event);
     }
   }
 
   /// Returns the flow number of a hop, which is equal on both ends because the ranks of a ring
   /// number their calls alike.
-  static std::uint64_t flowOf(const Line& line, WorldRank from, WorldRank to) {
+  static std::uint64_t flowBetween(const Line& line, WorldRank from, WorldRank to) {
     std::uint64_t flow = static_cast<std::uint64_t>(line.whole("call", 0)) * 8191 +
                          static_cast<std::uint64_t>(line.whole("hop", 0)) * 2 +
                          (line.text("payload") == "dkv" ? 1 : 0);
@@ -152,7 +152,7 @@ class EventLines {
     return flow + 1;
   }
 
-  GroupId groupOf(const Line& line) const {
+  GroupId groupFor(const Line& line) const {
     const auto found = groups_.find(line.text("group"));
     return found == groups_.end() ? GroupId::none() : found->second;
   }
@@ -185,7 +185,7 @@ class EventLines {
     if (kind == "receive") event.kind = EventKind::kReceive;
     event.peer = line.rank("peer");
     event.bytes = line.whole("bytes", 0);
-    event.group = groupOf(line);
+    event.group = groupFor(line);
     const bool of_gradients = !line.texts("gradients").empty() || line.has("sums_for");
     event.payload = of_gradients        ? Payload::kGrads
                     : line.has("value") ? Payload::kScalars

@@ -43,7 +43,7 @@ RankSeen seenOf(const RankLines& rank) {
   const Line* stall = openStall(rank);
   seen.here = stall != nullptr;
   // The rank did not get past a wait that ended in an error.
-  seen.ended = rank.ended && !(stall && endingOf(rank).how == HowEnded::kFailed);
+  seen.ended = rank.ended && !(stall && findEnding(rank).how == HowEnded::kFailed);
   if (stall)
     seen.standing = Standing::of(*stall);
   else if (!seen.ended)
@@ -86,7 +86,7 @@ Calls recordedCalls(const RecordedJob& job) {
       const std::string operation = line.kind() == "collective" ? line.text("operator") : "";
       if (operation.empty() || operation == "send" || operation == "receive") continue;
       const std::string group = line.text("group");
-      calls[{group, rank.membersOf(group)}][rank.rank].emplace_back(
+      calls[{group, rank.findMembers(group)}][rank.rank].emplace_back(
           operation, line.place(Direction::kForward).train_step);
     }
   return calls;

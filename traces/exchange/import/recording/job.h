@@ -50,7 +50,7 @@ struct RecordedJob {
   /// step.
   bool addShard(ShardRecord shard);
   /// Returns the indices of a rank's shards at a training step.
-  const std::vector<std::size_t>& shardsOf(std::int32_t train_step, WorldRank rank) const;
+  const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
   /// Returns the shard of this buffer, or null.
   const ShardRecord* shard(const std::string& buffer, std::int32_t train_step,
                            WorldRank rank) const;
@@ -74,7 +74,7 @@ void addMesh(RecordedJob& job);
 class BufferNames {
  public:
   explicit BufferNames(const RankLines& rank);
-  std::string nameOf(const Line& buffer) const;
+  std::string nameFor(const Line& buffer) const;
 
  private:
   std::map<std::string, std::string> known_;  // by the job's name
@@ -95,7 +95,7 @@ void addMemory(RecordedJob& job);
 /// Adds what was logged, and who made the recording.
 void addNotes(RecordedJob& job);
 /// Returns how a rank's recording ended, from its last line.
-Ending endingOf(const RankLines& rank);
+Ending findEnding(const RankLines& rank);
 /// Returns which ranks waited for which when the recording of an unfinished job was cut: from the
 /// last lines of its ranks, and from a listener's verdict. A listener's file that cannot be read is
 /// reported in the job's problems.

@@ -31,8 +31,8 @@ class LossLines {
       const Line* targets = lines_.of(line.part("tensors").whole("targets"));
       const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
       if (!targets || !ids) continue;
-      const std::int64_t given = elementsOf(targets->wholes("shape")),
-                         owned = elementsOf(ids->local_shape);
+      const std::int64_t given = countElements(targets->wholes("shape")),
+                         owned = countElements(ids->local_shape);
       const bool without_last = ids->local_shape.size() == 2 && given > 0 &&
                                 given == owned - ids->local_shape.front() &&
                                 targets->text("dtype") == "int64";

@@ -60,7 +60,7 @@ void addGroups(RecordedJob& job, const std::vector<Seat>& seats, const std::vect
     job.groups.push_back({GroupId::of(job.groups.size()), kind, std::move(ranks)});
 }
 
-std::int32_t sizeOf(const RecordedJob& job, GroupAxis axis) {
+std::int32_t axisSize(const RecordedJob& job, GroupAxis axis) {
   const auto found = std::ranges::find(job.groups, axis, &GroupRecord::axis);
   return found == job.groups.end() ? 1 : static_cast<std::int32_t>(found->members.size());
 }
@@ -97,7 +97,7 @@ std::vector<WorldRank> cpMembers(const RankLines& rank) {
     for (const Line& line : rank.lines) {
       if (line.kind() != kind) continue;
       auto members =
-          rank.membersOf(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+          rank.findMembers(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
       if (!members.empty()) return members;
     }
   return {};
@@ -149,9 +149,9 @@ void addMesh(RecordedJob& job) {
   addGroups(job, seats, axes, GroupAxis::kTp, [](Axis axis) { return axis == Axis::kTp; });
   addGroups(job, seats, axes, GroupAxis::kCp, [](Axis axis) { return axis == Axis::kCp; });
   addGroups(job, seats, axes, GroupAxis::kDpCp, [](Axis axis) { return axis != Axis::kTp; });
-  job.run.dp = sizeOf(job, GroupAxis::kDp);
-  job.run.tp = sizeOf(job, GroupAxis::kTp);
-  job.run.cp = sizeOf(job, GroupAxis::kCp);
+  job.run.dp = axisSize(job, GroupAxis::kDp);
+  job.run.tp = axisSize(job, GroupAxis::kTp);
+  job.run.cp = axisSize(job, GroupAxis::kCp);
 }
 
 }  // namespace ringscope::traces

@@ -90,7 +90,7 @@ bool exitedWithSuccess(const std::string& why) {
 
 }  // namespace
 
-Ending endingOf(const RankLines& rank) {
+Ending findEnding(const RankLines& rank) {
   for (const Line& line : rank.lines) {
     if (line.kind() != "end") continue;
     const std::string why = line.text("why");
@@ -113,7 +113,7 @@ void addNotes(RecordedJob& job) {
   }
   Ending worst{HowEnded::kFinished, ""};
   for (const RankLines& rank : job.ranks) {
-    const Ending ending = endingOf(rank);
+    const Ending ending = findEnding(rank);
     if (ending.how > worst.how) worst = ending;
     addLeftOut(job, rank);
     for (const Line& line : rank.lines)

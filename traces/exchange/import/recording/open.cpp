@@ -68,7 +68,7 @@ void addEventsByRank(MemorySource& source, EndRecord& end, std::span<const Event
   }
 }
 
-std::shared_ptr<ChunkSource> sourceOf(RecordedJob& job) {
+std::shared_ptr<ChunkSource> makeSource(RecordedJob& job) {
   const auto source = std::make_shared<ProblemSource>(job.problems);
   EndRecord end;
   end.rows_by_kind = noRows();
@@ -108,7 +108,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addMemory(job);
   addNotes(job);
   leaveOutImpossible(job);
-  return sourceOf(job);
+  return makeSource(job);
 }
 
 }  // namespace ringscope::traces

@@ -23,7 +23,7 @@ struct Which {
 };
 using PartsOfRank = std::map<Which, std::size_t>;  ///< index of the line
 
-PartsOfRank partsOf(const RankLines& rank) {
+PartsOfRank partsFor(const RankLines& rank) {
   PartsOfRank parts;
   std::map<Which, std::size_t> seen;
   for (std::size_t i = 0; i < rank.lines.size(); ++i) {
@@ -104,7 +104,7 @@ class Whole {
     const auto dtype = findByName<DType>(dtype_name);
     if (!count || !dtype || rows_ != of_.front()) return std::nullopt;
     std::array<char, 17> digits{};
-    const auto size = static_cast<std::uint64_t>(*count) * sizeOf(*dtype);
+    const auto size = static_cast<std::uint64_t>(*count) * byteSize(*dtype);
     std::snprintf(digits.data(), digits.size(), "%016llx",
                   static_cast<unsigned long long>(hashOfWhole(hash_, size)));
     nlohmann::json fields{
@@ -127,7 +127,7 @@ class Joiner {
   explicit Joiner(RecordedJob& job) : job_(job) {
     for (std::size_t i = 0; i < job.ranks.size(); ++i) {
       files_[job.ranks[i].rank] = i;
-      parts_.push_back(partsOf(job.ranks[i]));
+      parts_.push_back(partsFor(job.ranks[i]));
     }
   }
 

@@ -147,7 +147,7 @@ void dropRepeated(RankLines& rank) {
 
 }  // namespace
 
-std::vector<WorldRank> RankLines::membersOf(const std::string& group) const {
+std::vector<WorldRank> RankLines::findMembers(const std::string& group) const {
   const auto found = groups.find(group);
   return found == groups.end() ? std::vector<WorldRank>() : found->second;
 }

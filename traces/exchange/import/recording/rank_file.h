@@ -26,7 +26,7 @@ struct RankLines {
   std::vector<std::string> problems;
 
   /// Returns the world ranks of a process group in its order; empty when they were not recorded.
-  std::vector<WorldRank> membersOf(const std::string& group) const;
+  std::vector<WorldRank> findMembers(const std::string& group) const;
 };
 
 /// Reads the file of a rank. Leaves out lines that cannot be read, repeated lines, and everything

@@ -43,7 +43,7 @@ std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
   return common;
 }
 
-Balance balanceOf(const RecordedJob& job, const RankLines& rank, const Called& called) {
+Balance balanceFrom(const RecordedJob& job, const RankLines& rank, const Called& called) {
   if (called.annotated) return balanceOfTokens(job).value_or(Balance());
   const auto buffer = firstOf(rank, "buffer");
   const std::string by = buffer ? buffer->text("balance") : "";
@@ -185,7 +185,7 @@ void addRun(RecordedJob& job) {
   for (const Line& line : rank.lines)
     if (line.kind() == "attention_end")
       run.strategy = findByName<Strategy>(line.text("strategy")).value_or(run.strategy);
-  run.balance = balanceOf(job, rank, called);
+  run.balance = balanceFrom(job, rank, called);
   run.dtype = typeOf(rank);
   run.mask = called.mask.kind.value_or(MaskKind::kCausal);
   if (run.mask == MaskKind::kWindow) run.window = called.mask.window;

@@ -61,8 +61,8 @@ PieceRecord pieceOf(const Line& block) {
 }
 
 /// Returns the stages of a call; nullopt when a block's rows or its source are unknown.
-std::optional<std::vector<StageRecord>> stagesOf(const RingCall& call,
-                                                 const std::vector<WorldRank>& members) {
+std::optional<std::vector<StageRecord>> findStages(const RingCall& call,
+                                                   const std::vector<WorldRank>& members) {
   if (call.steps < 1 || call.steps > kMaxStages) return std::nullopt;
   std::vector<StageRecord> stages;
   const auto forwarding = forwardingSteps(call);
@@ -129,13 +129,13 @@ void addHeads(ScheduleRecord& schedule, std::int64_t q_heads, std::int64_t kv_he
     schedule.kv_heads.push_back(part * kv_heads / parts + head);
 }
 
-std::optional<ScheduleRecord> scheduleOf(const RecordedJob& job, const RankLines& rank,
-                                         const RingCall& call, Direction direction) {
+std::optional<ScheduleRecord> scheduleFor(const RecordedJob& job, const RankLines& rank,
+                                          const RingCall& call, Direction direction) {
   ScheduleRecord schedule;
   schedule.train_step = call.begin->place(direction).train_step;
   schedule.direction = direction;
   schedule.rank = rank.rank;
-  const auto members = rank.membersOf(call.begin->part("ring").text("group"));
+  const auto members = rank.findMembers(call.begin->part("ring").text("group"));
   const auto q = call.begin->wholes("q_shape"), k = call.begin->wholes("k_shape");
   if (q.size() != 4 || k.size() != 4 || q[1] > kMaxRanks || k[1] > kMaxRanks) return std::nullopt;
   const bool turned = turnsHeads(call, members);
@@ -145,7 +145,7 @@ std::optional<ScheduleRecord> scheduleOf(const RecordedJob& job, const RankLines
     if (!addRows(schedule, job.tokens(schedule.train_step, member), q[2])) return std::nullopt;
   const auto seat = std::ranges::find(schedule.ulysses, rank.rank) - schedule.ulysses.begin();
   addHeads(schedule, q[1], k[1], seat, std::ssize(schedule.ulysses));
-  auto stages = stagesOf(call, members);
+  auto stages = findStages(call, members);
   if (!stages) return std::nullopt;
   for (const StageRecord& stage : *stages)
     if (stage.why_empty == WhyEmpty::kFuture && !call.sources.empty() &&
@@ -165,7 +165,7 @@ void addSchedules(RecordedJob& job) {
       if (!call.begin || call.steps == 0) continue;
       const auto direction = findByName<Direction>(call.begin->text("direction"));
       if (!direction) continue;
-      const auto schedule = scheduleOf(job, rank, call, *direction);
+      const auto schedule = scheduleFor(job, rank, call, *direction);
       const auto key = std::pair(call.begin->place(*direction).train_step, *direction);
       const auto [at, first] = found.try_emplace(key, schedule);
       if (!first && at->second != schedule) at->second.reset();

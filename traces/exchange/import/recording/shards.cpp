@@ -23,7 +23,7 @@ BufferNames::BufferNames(const RankLines& rank) {
   }
 }
 
-std::string BufferNames::nameOf(const Line& buffer) const {
+std::string BufferNames::nameFor(const Line& buffer) const {
   const std::string own = buffer.text("name");
   if (const auto known = known_.find(own); known != known_.end()) return known->second;
   return own.empty() ? "buffer" + std::to_string(buffer.whole("index", 0)) : own;
@@ -31,9 +31,9 @@ std::string BufferNames::nameOf(const Line& buffer) const {
 
 namespace {
 
-ShardRecord shardOf(const Line& line, WorldRank rank, const BufferNames& names) {
+ShardRecord shardFor(const Line& line, WorldRank rank, const BufferNames& names) {
   ShardRecord shard;
-  shard.buffer = names.nameOf(line);
+  shard.buffer = names.nameFor(line);
   shard.train_step = line.place(Direction::kForward).train_step;
   shard.rank = rank;
   shard.seq_dim =
@@ -54,8 +54,8 @@ bool RecordedJob::addShard(ShardRecord added) {
   return true;
 }
 
-const std::vector<std::size_t>& RecordedJob::shardsOf(std::int32_t train_step,
-                                                      WorldRank rank) const {
+const std::vector<std::size_t>& RecordedJob::shardsFor(std::int32_t train_step,
+                                                       WorldRank rank) const {
   static const std::vector<std::size_t> kNone;
   const auto found = shards_of_.find({train_step, rank});
   return found == shards_of_.end() ? kNone : found->second;
@@ -63,14 +63,14 @@ const std::vector<std::size_t>& RecordedJob::shardsOf(std::int32_t train_step,
 
 const ShardRecord* RecordedJob::shard(const std::string& buffer, std::int32_t train_step,
                                       WorldRank rank) const {
-  for (const std::size_t at : shardsOf(train_step, rank))
+  for (const std::size_t at : shardsFor(train_step, rank))
     if (shards[at].buffer == buffer) return &shards[at];
   return nullptr;
 }
 
 const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) const {
   if (const ShardRecord* ids = shard("input_ids", train_step, rank)) return ids;
-  for (const std::size_t at : shardsOf(train_step, rank))
+  for (const std::size_t at : shardsFor(train_step, rank))
     if (!shards[at].global_from_local.empty()) return &shards[at];
   return nullptr;
 }
@@ -82,8 +82,8 @@ void addShards(RecordedJob& job) {
     bool has_more = false;
     for (const Line& line : rank.lines) {
       if (line.kind() != "buffer") continue;
-      ShardRecord shard = shardOf(line, rank.rank, names);
-      if (job.shardsOf(shard.train_step, rank.rank).size() < kMostBuffers)
+      ShardRecord shard = shardFor(line, rank.rank, names);
+      if (job.shardsFor(shard.train_step, rank.rank).size() < kMostBuffers)
         job.addShard(std::move(shard));
       else
         has_more = true;

@@ -67,7 +67,7 @@ void TensorSink::keep(TensorRecord tensor, std::function<Bytes()> values) {
   job_.tensors.push_back(std::move(tensor));
 }
 
-std::int64_t elementsOf(const std::vector<std::int64_t>& shape) {
+std::int64_t countElements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || extent > (std::int64_t{1} << 30)) return -1;

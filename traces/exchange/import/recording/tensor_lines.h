@@ -51,7 +51,7 @@ class TensorSink {
 };
 
 /// Returns the number of elements of a shape; -1 when the shape is missing or impossibly large.
-std::int64_t elementsOf(const std::vector<std::int64_t>& shape);
+std::int64_t countElements(const std::vector<std::int64_t>& shape);
 
 /// Adds a rank's labels as its loss had them, and the sums of its losses.
 void addLosses(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink);

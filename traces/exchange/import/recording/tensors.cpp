@@ -96,7 +96,7 @@ class PlacedTensors {
     std::vector<std::int64_t> rows = logits.wholes("shape");
     if (!ids || rows.empty()) return true;
     rows.pop_back();
-    return elementsOf(rows) == elementsOf(ids->local_shape);
+    return countElements(rows) == countElements(ids->local_shape);
   }
 
   /// Reports whether a clipped gradient was reduced over ranks only after the clipping.
@@ -110,7 +110,7 @@ class PlacedTensors {
     for (const Line& line : rank_.lines) {
       const Line* whole = line.kind() == "buffer" ? lines_.of(line.whole("whole")) : nullptr;
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      if (!whole || names_.nameOf(line) != "input_ids") continue;
+      if (!whole || names_.nameFor(line) != "input_ids") continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kOther, kWholeBatch};
       tensor.place = {step};
@@ -125,7 +125,7 @@ class PlacedTensors {
       if (line.kind() != "buffer") continue;
       const Line* values = lines_.of(line.whole("shard"));
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      const std::string name = names_.nameOf(line);
+      const std::string name = names_.nameFor(line);
       if (!values || name == "labels") continue;
       TensorRecord tensor;
       tensor.tensor = {TensorKind::kBuffer, name};

@@ -105,7 +105,7 @@ Bytes RecordedValues::read(const KeptValues& values) const {
     else
       all.insert(all.end(), bytes.begin(), bytes.end());
   }
-  if (values.hash && hashOf(values.hash_algorithm, all.data(), all.size()) != *values.hash)
+  if (values.hash && computeHash(values.hash_algorithm, all.data(), all.size()) != *values.hash)
     throw inputError("the values of " + values.what +
                      " are damaged: they are not those whose hash was recorded");
   return all;
