@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extends copies of the sources by the patches in tests/architecture/samples, one per kind of extension.
 
-Usage: samples.py SOURCE BUILD [--all | --kind KIND].
+Usage: samples.py SOURCE BUILD [--all | --kind KIND]
 
 Every patch must apply and keep to FLOORS and to the roles of views, and touch as many files as docs/extending.md says.
 The sources that one patch touches must also compile, and the extended program must do what the patch adds. The hash of
@@ -188,7 +188,8 @@ def prove(kind, copy, compiler, folder):
         return said
     linked = compiler.link(proof, objects.values(), program)
     if linked.returncode != 0:
-        raise Wrong(f"{proof.target} does not link with the sample:\n{linked.stdout.strip()}")
+        raise Wrong(f"{proof.target} does not link with the sample. Is the build as new as the sources?\n"
+                    + linked.stdout.strip())
     environment = dict(os.environ, QT_QPA_PLATFORM="offscreen", ASAN_OPTIONS="detect_odr_violation=0")
     shown = run(program, *proof.arguments.format(copy=copy.root).split(), env=environment)
     if not re.search(proof.prints, shown.stdout, re.M):

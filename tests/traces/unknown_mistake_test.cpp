@@ -80,7 +80,7 @@ TEST(UnknownMistakeTest, NamesTheRowAndTheRank) {
   EXPECT_TRUE(has(finding->evidence, "sequence 0, head 3, token 1, of cp rank 1"))
       << finding->evidence;
   EXPECT_EQ(finding->rank, WorldRank::of(1));
-  EXPECT_EQ(finding->confidence, "certain") << "what is no number is within no limit";
+  EXPECT_EQ(finding->confidence, Confidence::kCertain) << "what is no number is within no limit";
 }
 
 TEST(UnknownMistakeTest, NamesWrongRowsAsRanges) {
