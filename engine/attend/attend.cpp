@@ -173,10 +173,14 @@ void collect(RankContext& context, Shards& shards, AttendOutcome& outcome) {
 }
 
 /// Returns the merged blocks of the tokens without padding.
-MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask, const Padding& padding) {
-  const auto all = MergedBlocks::of(setup.layout.joined(setup.run.ulysses), mask);
-  const auto own = [&](const at::Tensor& t) { return padding.unpadded(t, 0); };
-  return {own(all.of_keys), own(all.row_blocks), own(all.row_parts), own(all.key_parts)};
+traces::MergedBlocks mergedBlocks(const AttendSetup& setup, const Mask& mask,
+                                  const Padding& padding) {
+  const auto all = traces::MergedBlocks::of(setup.layout.joined(setup.run.ulysses), mask);
+  const at::Tensor own =
+      padding.unpadded(at::arange(setup.layout.length(), at::kLong), 0).contiguous();
+  const auto* first = own.const_data_ptr<std::int64_t>();
+  const std::vector<std::size_t> tokens(first, first + own.numel());
+  return all.selected(tokens, tokens);
 }
 
 void reportUnseenMistakes(RankContext& context, traces::Recorder* recorder,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/attention/strategies/registry.h"
-#include "engine/verify/merged_blocks.h"
+#include "traces/analysis/verify/rounding/merged_blocks.h"
 #include "traces/format/recording/recorder.h"
 
 namespace ringscope::engine {
@@ -69,7 +69,7 @@ struct AttendOutcome {
   std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs per head
   std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
   traces::Device device = traces::Device::kCpu;           ///< where attention was computed
-  std::optional<MergedBlocks> blocks;                     ///< the blocks that were merged; nullopt:
+  std::optional<traces::MergedBlocks> blocks;             ///< the blocks that were merged; nullopt:
                                                           ///< one block
   std::vector<std::string> unseen_mistakes;  ///< one sentence per mistake that changed nothing
 };

@@ -24,7 +24,7 @@ struct AttendReference {
 struct AttendResult {
   const char* name;
   at::Tensor LayerAttention::*values;
-  RowVariance AttentionVariance::*variance;
+  TensorVariance AttentionVariance::*variance;
   traces::Direction direction;
 };
 

@@ -31,7 +31,8 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tens
   device.setSinks(in.sinks);
   exact = attended(reference, inputs);
   one_device = attended(device, inputs);
-  variance = attentionVariance(exact, in.mask, blocks ? *blocks : MergedBlocks::whole(in.q.size(2)),
+  const auto length = static_cast<std::size_t>(in.q.size(2));
+  variance = attentionVariance(exact, in.mask, blocks ? *blocks : MergedBlocks::whole(length),
                                in.scale, in.q.scalar_type());
 }
 

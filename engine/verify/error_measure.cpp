@@ -86,7 +86,7 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference) {
   return rowDifferences(actual, wide(reference)).errors;
 }
 
-void measureError(traces::DiffRecord& diff, const Comparison& of, const RowVariance* variance,
+void measureError(traces::DiffRecord& diff, const Comparison& of, const TensorVariance* variance,
                   const BatchLayout* layout, std::int64_t seq_dim, bool propagated) {
   const at::Tensor exact = wide(of.reference);
   measureRows(diff, of.actual, {{exact, rowLimits(exact, of.device, variance, propagated)}}, layout,

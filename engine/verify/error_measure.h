@@ -37,7 +37,7 @@ at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
 /// rounding_limits.cpp. With a layout, ratio_by_rank is filled from the rows that each rank owns
 /// along `seq_dim`.
 void measureError(traces::DiffRecord& diff, const Comparison& of,
-                  const RowVariance* variance = nullptr, const BatchLayout* layout = nullptr,
+                  const TensorVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);
 
 /// What the rows of a tensor are held to: how far each may be from a reference.

@@ -9,7 +9,7 @@ namespace {
 struct Projection {
   const char* name;
   at::Tensor LayerAttention::*gradient;
-  RowVariance AttentionVariance::*variance;
+  TensorVariance AttentionVariance::*variance;
   const char* norm;  ///< its own, in models that have one
 };
 
@@ -19,17 +19,33 @@ constexpr Projection kProjections[] = {
     {"v_proj", &LayerAttention::dv, &AttentionVariance::dv, nullptr},
 };
 
-/// [B, H, S] of each token to [H · D] of each row, `scale` times.
-at::Tensor ofRows(const at::Tensor& of_tokens, std::int64_t width, double scale) {
-  return of_tokens.to(at::kDouble).sum(at::IntArrayRef{0, 2}).repeat_interleave(width) *
-         (scale / static_cast<double>(width));
+/// Rows [B, H, S] of a gradient [B, H, S, D] to the [H · D] rows of the projection, `scale` times.
+TensorVariance ofProjection(const TensorVariance& of_tokens, at::IntArrayRef gradient,
+                            double scale) {
+  const auto heads = static_cast<std::size_t>(gradient[1]),
+             tokens = static_cast<std::size_t>(gradient[2]),
+             width = static_cast<std::size_t>(gradient[3]);
+  const double share = scale / static_cast<double>(width);
+  TensorVariance all;
+  all.rows.resize(heads * width);
+  for (std::size_t i = 0; i < of_tokens.rows.size(); ++i)
+    for (std::size_t d = 0; d < width; ++d) {
+      const RowVariance& token = of_tokens.rows[i];
+      RowVariance& row = all.rows[i / tokens % heads * width + d];
+      row.spread += share * token.spread;
+      row.terms += share * token.terms;
+      row.single += share * token.single;
+      row.merging += share * token.merging;
+      row.adding += share * token.adding;
+    }
+  return all;
 }
 
 }  // namespace
 
-std::optional<RowVariance> projectionVariance(const std::string& parameter,
-                                              const UnshardedStep& exact,
-                                              const std::vector<AttentionVariance>& variances) {
+std::optional<TensorVariance> projectionVariance(const std::string& parameter,
+                                                 const UnshardedStep& exact,
+                                                 const std::vector<AttentionVariance>& variances) {
   for (Layer layer = Layer::of(0); layer.index() < variances.size(); layer = layer.next())
     for (const Projection& projection : kProjections) {
       const std::string attention = LlamaWeights::nameFor(layer, "self_attn."),
@@ -38,13 +54,9 @@ std::optional<RowVariance> projectionVariance(const std::string& parameter,
       if (!weight && parameter != own + ".bias") continue;
       if (projection.norm && exact.gradients.contains(attention + projection.norm + ".weight"))
         return std::nullopt;
-      const RowVariance& v = variances[layer.index()].*projection.variance;
-      const std::int64_t width = (exact.layers[layer.index()].*projection.gradient).size(3);
-      const double scale = weight ? exact.input_squares[layer.index()] : 1;
-      RowVariance rows{ofRows(v.spread, width, scale), ofRows(v.terms, width, scale),
-                       ofRows(v.single, width, scale), ofRows(v.merging, width, scale)};
-      if (v.adding.defined()) rows.adding = ofRows(v.adding, width, scale);
-      return rows;
+      return ofProjection(variances[layer.index()].*projection.variance,
+                          (exact.layers[layer.index()].*projection.gradient).sizes(),
+                          weight ? exact.input_squares[layer.index()] : 1);
     }
   return std::nullopt;
 }

@@ -17,8 +17,8 @@ namespace ringscope::engine {
 /// A row is the sum over tokens of dq[t, n] · x[t], so its mean square error is the sum of those of
 /// dq, spread evenly over a head's D rows by the rotation, times |x|²; x has passed a norm, so |x|²
 /// is about the sum of the squares of the norm's weights.
-std::optional<RowVariance> projectionVariance(const std::string& parameter,
-                                              const UnshardedStep& exact,
-                                              const std::vector<AttentionVariance>& variances);
+std::optional<TensorVariance> projectionVariance(const std::string& parameter,
+                                                 const UnshardedStep& exact,
+                                                 const std::vector<AttentionVariance>& variances);
 
 }  // namespace ringscope::engine

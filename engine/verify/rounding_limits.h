@@ -11,10 +11,10 @@ namespace ringscope::engine {
 /// shaped as the rows; `device`: the same by one device. `propagated`: errors that came with the
 /// inputs are in it too.
 at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
-                     const RowVariance* variance = nullptr, bool propagated = false);
+                     const TensorVariance* variance = nullptr, bool propagated = false);
 
 /// The same for the rows of a parameter's gradient, [N, D] or [N], end to end.
 at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device,
-                           const RowVariance* variance = nullptr);
+                           const TensorVariance* variance = nullptr);
 
 }  // namespace ringscope::engine

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/kernels/sinks.h"
+#include "engine/tensors/wide.h"
 #include "engine/verify/error_measure.h"
 
 namespace ringscope::engine {
@@ -13,16 +14,18 @@ constexpr double kRoundings = 4;  ///< roundings of a sum in blocks, and of its 
 
 }  // namespace
 
-RowVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact,
-                         at::ScalarType type) {
-  const at::Tensor rounding =
-      sinkGradientRounding(sinks, exact.dout, {exact.out, exact.lse}, unitRoundoff(type))
-          .to(at::kDouble)
-          .cpu();
-  // Merging rounds out once more than one device does.
-  const at::Tensor squares = at::square(rounding);
-  const at::Tensor none = at::zeros_like(rounding);
-  return {none, none, squares, 2 * squares};
+TensorVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact,
+                            at::ScalarType type) {
+  const Wide rounding(
+      sinkGradientRounding(sinks, exact.dout, {exact.out, exact.lse}, unitRoundoff(type)));
+  TensorVariance variance;
+  for (std::int64_t i = 0; i < rounding.size(); ++i) {
+    RowVariance row;
+    row.single = rounding[i] * rounding[i];
+    row.merging = 2 * row.single;  // merging rounds out once more than one device does
+    variance.rows.push_back(row);
+  }
+  return variance;
 }
 
 void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/tensors/wide.h"
 #include "engine/verify/difference.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/projection_variance.h"
@@ -72,10 +73,13 @@ const LayerAttention* layerOfSinks(const std::string& name, const UnshardedStep&
   return nullptr;
 }
 
-std::optional<RowVariance> onlyMerging(const at::Tensor& squares) {
-  if (!squares.defined()) return std::nullopt;
-  const at::Tensor none = at::zeros_like(squares);
-  return RowVariance{none, none, none, squares};
+/// Adds the mean squares of the errors of sums over ranks, [rows].
+void addSums(std::optional<TensorVariance>& variance, const at::Tensor& squares) {
+  if (!squares.defined()) return;
+  const Wide of_rows(squares);
+  if (!variance) variance.emplace().rows.resize(static_cast<std::size_t>(of_rows.size()));
+  for (std::size_t i = 0; i < variance->rows.size(); ++i)
+    variance->rows[i].merging += of_rows[static_cast<std::int64_t>(i)];
 }
 
 }  // namespace
@@ -89,10 +93,10 @@ std::vector<HeldTo> gradientHeldTo(const std::string& name,
   const LayerAttention* of_sinks = layerOfSinks(name, unsharded.exact);
   auto variance = of_sinks ? sinkVariance(of_sinks->sinks[0], *of_sinks, device.scalar_type())
                            : projectionVariance(name, unsharded.exact, variances);
-  const std::optional<RowVariance> of_sum = onlyMerging(summing);
-  if (variance && !isComparable(variance->spread)) variance.reset();
-  if (variance && of_sum) variance->merging = variance->merging + of_sum->merging;
-  if (!variance) variance = of_sum;
+  if (variance && !variance->isComparable()) variance.reset();
+  std::optional<TensorVariance> of_sum;
+  addSums(of_sum, summing);
+  addSums(variance, summing);
   // A product that tp ranks share is the sum of as many parts, each rounded where one device rounds
   // the whole.
   const double parts = std::sqrt(unsharded.tp);

@@ -30,7 +30,7 @@ struct TensorRow {
   const char* name;
   at::Tensor LayerAttention::*field;
   Direction direction;
-  RowVariance AttentionVariance::*variance;  ///< null: an input
+  TensorVariance AttentionVariance::*variance;  ///< null: an input
 };
 
 constexpr TensorRow kAttentionTensors[] = {
@@ -73,12 +73,12 @@ LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
 }
 
 /// Parts of a batch, one after another.
-RowVariance joinedBatch(const std::vector<AttentionVariance>& parts,
-                        RowVariance AttentionVariance::*tensor) {
-  std::vector<RowVariance> of_tensor;
-  of_tensor.reserve(parts.size());
-  for (const AttentionVariance& part : parts) of_tensor.push_back(part.*tensor);
-  return engine::joined(of_tensor, 0);
+TensorVariance joinedBatch(const std::vector<AttentionVariance>& parts,
+                           TensorVariance AttentionVariance::*tensor) {
+  TensorVariance whole{{}, (parts.front().*tensor).bounded};
+  for (const AttentionVariance& part : parts)
+    whole.rows.insert(whole.rows.end(), (part.*tensor).rows.begin(), (part.*tensor).rows.end());
+  return whole;
 }
 
 }  // namespace
@@ -240,10 +240,10 @@ StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights, con
 namespace {
 
 /// What rounding is expected of the run's own numbers; null where these are no numbers.
-const RowVariance* known(const AttentionVariance& variances, const TensorRow& row) {
+const TensorVariance* known(const AttentionVariance& variances, const TensorRow& row) {
   if (!row.variance) return nullptr;
-  const RowVariance& variance = variances.*row.variance;
-  return isComparable(variance.spread) ? &variance : nullptr;
+  const TensorVariance& variance = variances.*row.variance;
+  return variance.isComparable() ? &variance : nullptr;
 }
 
 }  // namespace

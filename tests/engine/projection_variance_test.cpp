@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ringscope::engine {
 namespace {
 
@@ -17,16 +19,15 @@ struct OneLayer {
     exact.layers[0].dq = at::zeros({1, 2, 3, 4}, at::kDouble);
     exact.layers[0].dk = exact.layers[0].dv = at::zeros({1, 1, 3, 4}, at::kDouble);
     exact.input_squares = {10};
-    const at::Tensor none = at::zeros({1, 2, 3}, at::kDouble),
-                     none_of_keys = at::zeros({1, 1, 3}, at::kDouble);
-    at::Tensor first = none.clone();
-    first[0][0] = at::tensor({1.0, 4.0, 9.0}, at::kDouble);
     AttentionVariance variance;
-    variance.dq = {none, none, first, none};
-    variance.dk = variance.dv = {none_of_keys, none_of_keys, none_of_keys, none_of_keys};
+    variance.dq.rows.resize(6);
+    for (std::size_t token = 0; token < 3; ++token)
+      variance.dq.rows[token].single = std::pow(static_cast<double>(token + 1), 2);
+    variance.dk.rows.resize(3);
+    variance.dv.rows.resize(3);
     variances.push_back(variance);
   }
-  std::optional<RowVariance> of(const std::string& parameter) const {
+  std::optional<TensorVariance> of(const std::string& parameter) const {
     return projectionVariance(parameter, exact, variances);
   }
   UnshardedStep exact;
@@ -37,16 +38,17 @@ TEST(ProjectionVarianceTest, TheRowsOfAHeadShareTheErrorsOfItsTokens) {
   const auto variance = OneLayer().of(kAttention + "q_proj.weight");
   ASSERT_TRUE(variance);
   const double of_row = 10.0 * (1 + 4 + 9) / 4;
-  EXPECT_TRUE(
-      at::allclose(variance->single,
-                   at::tensor({of_row, of_row, of_row, of_row, 0.0, 0.0, 0.0, 0.0}, at::kDouble)));
-  EXPECT_EQ(variance->spread.abs().sum().item<double>(), 0);
+  ASSERT_EQ(variance->rows.size(), 8u);
+  for (std::size_t row = 0; row < 8; ++row) {
+    EXPECT_DOUBLE_EQ(variance->rows[row].single, row < 4 ? of_row : 0) << row;
+    EXPECT_EQ(variance->rows[row].spread, 0) << row;
+  }
 }
 
 TEST(ProjectionVarianceTest, ABiasHasNoInput) {
   const auto variance = OneLayer().of(kAttention + "q_proj.bias");
   ASSERT_TRUE(variance);
-  EXPECT_DOUBLE_EQ(variance->single[0].item<double>(), (1 + 4 + 9) / 4.0);
+  EXPECT_DOUBLE_EQ(variance->rows[0].single, (1 + 4 + 9) / 4.0);
 }
 
 TEST(ProjectionVarianceTest, NothingIsKnownOfOtherParametersAndPastANorm) {

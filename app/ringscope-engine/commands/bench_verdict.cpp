@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors that the verdicts of `--verify` miss, and the correct runs that they report as wrong.
+// The errors that the verdicts of `--verify` and of `verify` miss, and the correct runs that they
+// report as wrong.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -13,9 +14,11 @@
 #include "engine/attend/attend_reference.h"
 #include "engine/gate/gate_state.h"
 #include "engine/plan.h"
+#include "engine/tensors/tensor_io.h"
 #include "engine/verify/attended.h"
 #include "engine/verify/error_measure.h"
 #include "engine/verify/rounding_limits.h"
+#include "traces/analysis/verify/recompute/limited_attention.h"
 #include "traces/format/core/prose.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/strategy.h"
@@ -132,7 +135,56 @@ std::vector<at::Tensor> largestErrors(const Case& c, int runs, std::mt19937& ran
   return largest;
 }
 
-void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
+std::vector<double> listed(const at::Tensor& t) {
+  const at::Tensor values = t.to(at::kCPU, at::kDouble).contiguous();
+  return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
+}
+
+at::Tensor shapedAs(const std::vector<double>& values, const at::Tensor& like) {
+  return at::tensor(values, at::kDouble).view(like.sizes());
+}
+
+/// Judges a run with the values and the limits of `verify`.
+void judgeAsVerify(const Case& c, const engine::AttendOutcome& outcome,
+                   const std::vector<at::Tensor>& of_device, VerdictTally& tally) {
+  const LayerAttention used = engine::asUsed({c.in.q, c.in.k, c.in.v}, c.config.fp8);
+  const auto q = listed(used.q), k = listed(used.k), v = listed(used.v), dout = listed(c.in.dout);
+  traces::AttentionInputs in{c.in.q.size(0), c.in.q.size(1), c.in.k.size(1), c.in.q.size(3)};
+  for (std::int64_t i = 0; i < c.in.q.size(2); ++i)
+    in.q_tokens.push_back(traces::TokenIndex::of(i));
+  in.k_tokens = in.q_tokens;
+  in.q = q;
+  in.k = k;
+  in.v = v;
+  in.dout = dout;
+  in.scale = c.in.scale;
+  in.mask = {c.in.mask.causal, c.in.mask.window, !c.in.mask.documents.empty(), c.in.mask.documents};
+  const auto stored_out = listed(outcome.tensors.at("out"));
+  const auto [values, limits] =
+      traces::attendWithLimits(in, {engine::dtypeFrom(c.in.q), *outcome.blocks, 1}, stored_out);
+  const std::pair<const std::vector<double>*, const std::vector<double>*> results[] = {
+      {&values.out, &limits.out},
+      {&values.lse, &limits.lse},
+      {&values.dq, &limits.dq},
+      {&values.dk, &limits.dk},
+      {&values.dv, &limits.dv}};
+  double worst = 0;
+  for (std::size_t t = 0; t < std::size(engine::kAttendResults); ++t) {
+    const char* name = engine::kAttendResults[t].name;
+    const at::Tensor& actual = outcome.tensors.at(name);
+    const engine::HeldTo held{shapedAs(*results[t].first, actual),
+                              shapedAs(*results[t].second, of_device[t])};
+    traces::DiffRecord diff;
+    engine::measureRows(diff, actual, {held});
+    worst = diff.ratio <= worst ? worst : diff.ratio;
+    tally.countAltered({name, c.in.q.size(2), actual, {held}, of_device[t]},
+                       altered(actual, c.config.cp));
+  }
+  tally.countRun(worst);
+}
+
+void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally,
+           VerdictTally& as_verify) {
   engine::Gate gate(c.config.cp);
   const auto outcome = engine::attend(c.in, c.config, gate);
   double worst = 0;
@@ -153,6 +205,7 @@ void judge(const Case& c, int runs, std::mt19937& random, VerdictTally& tally) {
     tally.countAltered({result.name, c.in.q.size(2), actual, {{exact, limits}}, of_device[t]},
                        altered(actual, c.config.cp));
   }
+  judgeAsVerify(c, outcome, of_device, as_verify);
 }
 
 }  // namespace
@@ -162,12 +215,13 @@ nlohmann::json benchVerdict(const BenchOptions& o) {
   for (const char* type : {"float32", "bfloat16", "float16", "fp8"}) {
     std::mt19937 random(static_cast<std::uint32_t>(o.seed));
     at::manual_seed(o.seed);
-    VerdictTally tally;
+    VerdictTally tally, as_verify;
     for (int i = 0; i < o.rounds; ++i) {
       const Case c = randomCase(random, type, o);
-      judge(c, o.runs, random, tally);
+      judge(c, o.runs, random, tally, as_verify);
     }
     report["types"][type] = tally.toJson();
+    report["types"][std::string(type) + ", as verify"] = as_verify.toJson();
   }
   for (const GradientType& type : kGradientTypes) {
     std::mt19937 random(static_cast<std::uint32_t>(o.seed));

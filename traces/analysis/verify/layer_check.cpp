@@ -8,6 +8,7 @@
 
 #include "traces/analysis/verify/hypotheses/hypothesis_check.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/precision.h"
 #include "traces/analysis/verify/recompute/selection.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
@@ -46,6 +47,7 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const AttentionMask mask = AttentionMask::of(*intent);
   check.selection = selectRows(layer, mask, backward, work, check.skipped);
   const MeantAttention meant(trace, layer, check.selection, mask, backward);
+  check.widened = wideningOf(trace).reason;
   check.work = meant.work();
   check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
   if (check.worstRatio() > 1)

@@ -18,8 +18,9 @@ struct LayerCheck {
   Selection selection;               ///< what was computed
   std::vector<TensorCheck> tensors;  ///< in the order out, lse, dq, dk, dv; those that could be
   std::vector<std::string> skipped;  ///< sentences: what was not computed or compared, and why
-  double work = 0;                   ///< multiply-adds
-  HypothesesCheck hypotheses;        ///< where something was wrong: what explains it
+  std::string widened;         ///< a sentence: why limits are wider than usual; empty: they are not
+  double work = 0;             ///< multiply-adds
+  HypothesesCheck hypotheses;  ///< where something was wrong: what explains it
 
   /// The worst of all tensors; 0 when nothing was compared.
   double worstRatio() const;

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "traces/analysis/verify/recompute/log_sum.h"
-#include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/precision.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/analysis/verify/stage_reader.h"
 #include "traces/format/trace/rows.h"
 
@@ -19,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// What was recorded of one piece.
 struct Block {
   Rows out, lse;
-  double out_roundoff = 0, lse_roundoff = 0;
+  DType out_type, lse_type;
 };
 
 /// One query head of a batch entry, with its number among the selected groups.
@@ -79,8 +81,7 @@ class BlockReader : public StageReader {
         outs->queries() != planned.q_end - planned.q_begin || planned.q_begin < 0 ||
         planned.q_end > static_cast<std::int64_t>(seat.rows.size()))
       return std::nullopt;
-    return Block{std::move(*outs), std::move(*lses), unitRoundoff(out->dtype),
-                 unitRoundoff(lse->dtype)};
+    return Block{std::move(*outs), std::move(*lses), out->dtype, lse->dtype};
   }
 
   std::vector<HeadAt> headsFor(const Seat& seat) const {
@@ -120,7 +121,7 @@ class BlockReader : public StageReader {
                end = std::clamp<std::int64_t>(planned.k_end, begin, size);
     std::vector<std::size_t> keys(source->rows.begin() + begin, source->rows.begin() + end);
     std::ranges::sort(keys);  // as attend() wants them
-    const Precision precision = findPrecision(s_.trace, s_.layer, {s_.selection.groups, rows});
+    const Precision precision = precisionOfPiece(planned, keys.size());
     WrongRows outs, lses;
     for (const HeadAt& at : headsFor(seat))
       compareHead(seat, at, block, rows, keys, precision, outs, lses);
@@ -132,6 +133,22 @@ class BlockReader : public StageReader {
       found->into(result);
       wrong.push_back(std::move(result));
     }
+  }
+
+  /// Returns the precision of a piece of `keys` keys by itself, of which kernels merge strips.
+  Precision precisionOfPiece(const PieceRecord& planned, std::size_t keys) const {
+    std::vector<std::size_t> rows(static_cast<std::size_t>(planned.q_end - planned.q_begin));
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    MergedBlocks blocks = MergedBlocks::whole(rows.size());
+    blocks.block_of_key.assign(keys, 0);
+    blocks.key_parts.assign(keys, 1);
+    std::ranges::fill(blocks.row_parts, 0);
+    Piece piece{planned};
+    piece.q_begin = piece.k_begin = 0;
+    piece.q_end = planned.q_end - planned.q_begin;
+    piece.k_end = planned.k_end - planned.k_begin;
+    blocks.countPieces({&piece, 1}, rows, {});
+    return {computedType(s_.layer), std::move(blocks), wideningOf(s_.trace).factor};
   }
 
   void compareHead(const Seat& seat, const HeadAt& at, const Block& block,
@@ -152,25 +169,25 @@ class BlockReader : public StageReader {
     in.v = v;
     in.scale = 1 / std::sqrt(static_cast<double>(s_.layer.head_dim));
     in.mask = s_.mask;
-    RowLimits row_limits(in, precision);
-    const AttentionValues values =
-        attend(in, [&](const AttentionRow& row) { row_limits.visit(row); });
-    const Limits limits = row_limits.finish(values);
+    const auto [values, limits] = attendWithLimits(in, precision);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);
       RowError error{at.batch, at.head, s_.layer.tokens[rows[i]], seat.rank};
       const std::span<const double> right(values.out.data() + i * s_.width(), s_.width());
       add(outs, error, right, block.out.row(at.batch, at.local, row), limits.out[i],
-          block.out_roundoff);
+          {block.out_type, precision.dtype});
       add(lses, error, {values.lse.data() + i, 1}, block.lse.row(at.batch, at.local, row),
-          limits.lse[i], block.lse_roundoff);
+          limits.lse[i], {block.lse_type, typeOfSums(precision.dtype)});
     }
   }
 
+  struct Types {
+    DType recorded, computed;
+  };
   static void add(WrongRows& rows, RowError row, std::span<const double> right,
-                  std::span<const double> actual, double limit, double roundoff) {
+                  std::span<const double> actual, double limit, const Types& types) {
     measure(row, right, actual);
-    row.limit = limit + (std::isfinite(row.size) ? roundoff * row.size : 0);
+    row.limit = limit + storedAgain(types.recorded, types.computed, row.size);
     if (row.ratio() > 1) rows.add(row);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/analysis/verify/recompute/precision.h"
 #include "traces/analysis/verify/stage_gradients.h"
 
 namespace ringscope::traces {
@@ -17,7 +18,7 @@ class DqOfSeat {
       : g_(gradients),
         s_(gradients.setting),
         seat_(seat),
-        roundoff_(unitRoundoff(s_.layer.tensors.at(TensorKind::kDq).front().record->dtype)) {
+        recorded_(s_.layer.tensors.at(TensorKind::kDq).front().record->dtype) {
     const GatheredRows recorded = s_.layer.values(s_.trace, TensorKind::kDq, s_.selection);
     const auto heads = static_cast<std::size_t>(s_.layer.groupSize());
     for (std::size_t group = 0; group < s_.selection.groups.size(); ++group)
@@ -83,7 +84,8 @@ class DqOfSeat {
     const double* meant = &g_.meant.values().dq[row * s_.width()];
     const double* actual = &recorded.values[row * s_.width()];
     measure(error, {meant, s_.width()}, {actual, s_.width()});
-    error.limit = g_.meant.limits().dq[row] + roundoff_ * error.size;
+    error.limit =
+        g_.meant.limits().dq[row] + storedAgain(recorded_, computedType(s_.layer), error.size);
     rows_.push_back(error);
     for (std::size_t d = 0; d < s_.width(); ++d) errors_.push_back(mine ? actual[d] - meant[d] : 0);
   }
@@ -102,7 +104,7 @@ class DqOfSeat {
   const StageGradients& g_;
   const StageSetting& s_;
   const Seat& seat_;
-  double roundoff_;  ///< of the type in which dq is recorded
+  DType recorded_;  ///< type of the recorded dq
   std::vector<RowError> rows_;
   std::vector<double> errors_;  ///< recorded less meant
   std::vector<bool> is_wrong_;  ///< by group and head

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/analysis/verify/stage_gradients.h"
 
 namespace ringscope::traces {

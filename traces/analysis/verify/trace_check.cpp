@@ -64,6 +64,7 @@ nlohmann::json toJson(const LayerCheck& layer) {
                          {"skipped", layer.skipped},
                          {"tensors", nlohmann::json::array()}};
   for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
+  if (!layer.widened.empty()) json["limits_widened"] = layer.widened;
   if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
   return json;
 }
@@ -127,6 +128,7 @@ std::string toText(const LayerCheck& layer) {
   std::string text = "step " + std::to_string(layer.pass.train_step) + " › layer " +
                      toString(layer.pass.layer) + " › " + ranksOf(layer.members) + "\n";
   for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
+  if (!layer.widened.empty()) text += "  – " + layer.widened + "\n";
   if (layer.worstRatio() > 1) text += toText(layer.hypotheses);
   for (const std::string& reason : layer.skipped) text += "  – " + reason + "\n";
   return text;

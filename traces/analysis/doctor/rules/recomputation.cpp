@@ -8,7 +8,7 @@
 #include "traces/analysis/doctor/narrow_types.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/layer_check.h"
-#include "traces/analysis/verify/recompute/row_limits.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
 

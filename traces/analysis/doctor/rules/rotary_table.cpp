@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "traces/analysis/doctor/rule.h"
-#include "traces/analysis/verify/recompute/row_limits.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {

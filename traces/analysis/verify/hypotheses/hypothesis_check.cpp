@@ -150,7 +150,9 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
     result.skipped = "computing them for one KV head takes more work than was allowed";
     return result;
   }
-  const MeantAttention meant(trace, layer, result.selection, mask, backward);
+  // Mistakes change out, so each hypothesis begins backward with an out of its own.
+  const MeantAttention meant(trace, layer, result.selection, mask, backward,
+                             MeantAttention::Delta::kExact);
   const auto as_meant = compareAll(trace, layer, result.selection, meant.values(), meant.limits());
   result.meant_ratio = worstRatio(as_meant);
   const auto [sample, at] = worstSample(trace, layer, result.selection, meant.values(), as_meant);

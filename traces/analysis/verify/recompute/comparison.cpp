@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "traces/analysis/verify/recompute/row_limits.h"
+#include "traces/analysis/verify/recompute/precision.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
@@ -22,7 +22,9 @@ class Comparison {
   TensorCheck compare(TensorKind kind, const std::vector<double>& exact,
                       const std::vector<double>& limits) const {
     const GatheredRows recorded = layer_.values(trace_, kind, selection_);
-    const double roundoff = unitRoundoff(layer_.tensors.at(kind).front().record->dtype);
+    const DType of_tensor = layer_.tensors.at(kind).front().record->dtype,
+                of_sums = computedType(layer_),
+                computed = kind == TensorKind::kLse ? typeOfSums(of_sums) : of_sums;
     const std::size_t width = exact.size() / std::max<std::size_t>(1, limits.size());
     TensorCheck check;
     check.kind = kind;
@@ -39,9 +41,7 @@ class Comparison {
       RowError error = placeFor(kind, row);
       error.rank = recorded.ranks[row];
       measure(error, right, actual);
-      error.limit = limits[row];
-      // A different type of lse or of the gradients rounds once more.
-      if (std::isfinite(error.size)) error.limit += roundoff * error.size;
+      error.limit = limits[row] + storedAgain(of_tensor, computed, error.size);
       ++check.rows;
       check.ratios[row] = static_cast<float>(error.ratio());
       if (error.ratio() > 1) wrong.insert(error.rank);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "traces/analysis/verify/recompute/gather.h"
-#include "traces/analysis/verify/recompute/row_limits.h"
+#include "traces/analysis/verify/recompute/limited_attention.h"
 
 namespace ringscope::traces {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "traces/analysis/verify/recompute/row_limits.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/trace/capture_advice.h"
 
 namespace ringscope::traces {

@@ -4,13 +4,9 @@
 #include <vector>
 
 #include "traces/analysis/verify/recompute/gather.h"
-#include "traces/analysis/verify/recompute/row_limits.h"
+#include "traces/analysis/verify/recompute/limited_attention.h"
 
 namespace ringscope::traces {
-
-/// Returns the precision in which these rows of a layer's attention were computed, as far as it is
-/// recorded.
-Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Selection& selection);
 
 /// The intended results of some rows of a layer, and the errors that rounding explains. They are
 /// unsharded attention in fp64 of the recorded q, k, v, dout and sinks under the declared mask,
@@ -18,15 +14,19 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
 /// assumed to be 1 / √head_dim. Throws inputError when recorded values are damaged.
 class MeantAttention {
  public:
+  /// The out with which backward begins. kStored: the recorded out, in rows where it is within
+  /// rounding. kExact: the computed out; limits of dq and dk then include what rounding of out
+  /// makes of delta.
+  enum class Delta { kStored, kExact };
   /// Computes the rows. `backward`: dout is recorded.
   MeantAttention(const Trace& trace, const LayerTensors& layer, const Selection& selection,
-                 AttentionMask mask, bool backward);
+                 AttentionMask mask, bool backward, Delta delta = Delta::kStored);
   MeantAttention(const MeantAttention&) = delete;
   MeantAttention& operator=(const MeantAttention&) = delete;
 
   const AttentionInputs& inputs() const { return in_; }
-  const AttentionValues& values() const { return values_; }
-  const Limits& limits() const { return limits_; }
+  const AttentionValues& values() const { return attention_.values; }
+  const Limits& limits() const { return attention_.limits; }
   double work() const;  ///< returns the multiply-adds
 
  private:
@@ -34,8 +34,7 @@ class MeantAttention {
 
   std::vector<double> q_, k_, v_, dout_, sinks_;
   AttentionInputs in_;
-  AttentionValues values_;
-  Limits limits_;
+  LimitedAttention attention_;
 };
 
 }  // namespace ringscope::traces

@@ -8,20 +8,19 @@
 // on the operator alone: with 3 heads a group the errors are 1.4 times those with one. Where a rank
 // has threads for copies of its key heads (traces/format/schema/key_head_copies.h) the sums are
 // shorter.
-#include "engine/verify/tile_roundings.h"
+#include "traces/analysis/verify/rounding/tile_roundings.h"
 
-#include <ATen/ATen.h>
+#include <algorithm>
 
-namespace ringscope::engine {
+namespace ringscope::traces {
 
-at::Tensor queryTileRoundings(const at::Tensor& rows, double group) {
-  const at::Tensor medium = 1 + group * (rows / 64).clamp_min(6),
-                   large = 1 + group * (rows / 256).clamp_min(12);
-  return at::where(rows < 192, 0.5 + group * rows / 64, at::where(rows < 768, medium, large));
+double queryTileRoundings(double rows, double group) {
+  if (rows < 192) return 0.5 + group * rows / 64;
+  return rows < 768 ? 1 + group * std::max(rows / 64, 6.0) : 1 + group * std::max(rows / 256, 12.0);
 }
 
-at::Tensor keyTileRoundings(const at::Tensor& keys) {
-  return at::maximum(keys / 1024, (keys / 64).clamp_max(1));
+double keyTileRoundings(double keys) {
+  return std::max(keys / 1024, std::min(keys / 64, 1.0));
 }
 
-}  // namespace ringscope::engine
+}  // namespace ringscope::traces
