@@ -47,7 +47,7 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const AttentionMask mask = AttentionMask::of(*intent);
   check.selection = selectRows(layer, mask, backward, work, check.skipped);
   const MeantAttention meant(trace, layer, check.selection, mask, backward);
-  check.widened = wideningOf(trace).reason;
+  check.widened = limitWidening(trace).reason;
   check.work = meant.work();
   check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
   if (check.worstRatio() > 1)

@@ -98,10 +98,10 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
   std::vector<std::size_t> keys(layer.tokens.size());
   std::iota(keys.begin(), keys.end(), std::size_t{0});
   return {computedType(layer), recordedBlocks(trace, layer).selected(selection.rows, keys),
-          wideningOf(trace).factor};
+          limitWidening(trace).factor};
 }
 
-Widening wideningOf(const Trace& trace) {
+Widening limitWidening(const Trace& trace) {
   const auto reason = [](double factor, const std::string& why) {
     return Widening{factor, "limits are " + describeSignificant(factor, 2) +
                                 " times those of the engine's kernels on a CPU, since " + why};

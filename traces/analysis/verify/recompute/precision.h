@@ -25,6 +25,6 @@ struct Widening {
   double factor = 1;
   std::string reason;
 };
-Widening wideningOf(const Trace& trace);
+Widening limitWidening(const Trace& trace);
 
 }  // namespace ringscope::traces
