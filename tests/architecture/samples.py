@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extends copies of the sources by the patches in tests/architecture/samples, one per kind of extension.
 
-Usage: samples.py SOURCE BUILD [--all | --kind KIND]
+Usage: samples.py SOURCE BUILD [--all | --kind KIND].
 
 Every patch must apply and keep to FLOORS and to the roles of views, and touch as many files as docs/extending.md says.
 The sources that one patch touches must also compile, and the extended program must do what the patch adds. The hash of

@@ -35,11 +35,11 @@ void printHop(const nlohmann::json& report);
 nlohmann::json benchObserve(const BenchOptions& o);
 void printObserve(const nlohmann::json& report);
 
-/// Measures how well the verdicts of `--verify` and of `verify` work: altered rows
-/// that they miss, correct runs that they report as wrong, and the ratio of their limits to one
-/// device's errors. Draws `rounds` random configurations per type, of at most `length` tokens, and
-/// compares each with `runs` tilings on one device. cp is drawn from `ranks`. If `ranks` is empty,
-/// attention draws from 2 to 16 ranks, and gradients are computed by one rank.
+/// Measures how well the verdicts of `--verify` and of `verify` work. Reports altered rows that
+/// they miss, correct runs that they accuse, and the ratio of their limits to one device's errors.
+/// Draws `rounds` random configurations per type, of at most `length` tokens, and compares each
+/// with `runs` tilings on one device. cp is drawn from `ranks`. If `ranks` is empty, attention
+/// draws from 2 to 16 ranks, and gradients are computed by one rank.
 nlohmann::json benchVerdict(const BenchOptions& o);
 void printVerdict(const nlohmann::json& report);
 
