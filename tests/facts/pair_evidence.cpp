@@ -188,7 +188,7 @@ class PairFacts : FindingFacts {
     EXPECT_EQ(number(at.ranks), ranks);
     EXPECT_EQ(number(at.of), oracle_.plan().cp);
     EXPECT_EQ(evidence_.find(" does so.") != std::string::npos, ranks == 1);
-    EXPECT_EQ(words_[at.of + 1].matched, f_.confidence == Confidence::kLikely);
+    EXPECT_EQ(words_[at.of + 1].matched, f_.confidence == traces::Confidence::kLikely);
     if (words_[at.of + 1].matched) {
       EXPECT_TRUE(hasTiles()) << "no piece has a tile mask";
     }
