@@ -25,8 +25,8 @@ namespace {
 const std::vector<Column>& columns() {
   static const auto kColumns =
       columnsFor<Finding>({{"rule", "id of the mistake; see ringscope mistakes"},
-                           {"severity", "error: the numbers are wrong; warning: they may be"},
-                           {"confidence", "certain or likely"},
+                           {"severity", "an error makes numbers wrong, a warning may"},
+                           {"confidence", "how sure the doctor is"},
                            {"title", "in a few words"},
                            {"train_step", "training step, from 0"},
                            {"layer", "decoder layer; NULL outside the layers"},
