@@ -54,6 +54,10 @@ void MergedBlocks::countPieces(std::span<const Piece> pieces, std::span<const st
                                std::span<const std::size_t> keys) {
   std::vector<double> of_rows(queries.size(), 0), of_keys(keys.size(), 0);
   for (const Piece& piece : pieces) {
+    // A damaged recording may name rows that the shard does not have, and cutting them takes long.
+    if (piece.q_begin < 0 || piece.q_end > std::ssize(queries) || piece.k_begin < 0 ||
+        piece.k_end > std::ssize(keys))
+      continue;
     for (const Piece& cut : cutDiagonalIntoStrips(piece)) addOne(of_rows, cut.q_begin, cut.q_end);
     for (const Piece& cut : cutDiagonal(piece)) addOne(of_keys, cut.k_begin, cut.k_end);
   }

@@ -33,7 +33,7 @@ struct MergedBlocks {
   static MergedBlocks of(const ShardLayout& layout, const Mask& mask);
 
   /// Counts the pieces in which a shard of queries attends the keys of one block. `queries` and
-  /// `keys` are the indices of their tokens, by local row.
+  /// `keys` are the indices of their tokens, by local row. Ignores pieces that leave the shard.
   void countPieces(std::span<const Piece> pieces, std::span<const std::size_t> queries,
                    std::span<const std::size_t> keys);
 
