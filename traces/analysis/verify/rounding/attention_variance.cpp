@@ -107,7 +107,7 @@ VarianceSums::VarianceSums(RoundedAttention attention)
       tiny_(square(halfOfSmallest(in_.dtype)) / unit_),
       exp_(narrow_ ? square(kQuickExp / 2) / unit_ : 1),
       scale2_(square(in_.scale)),
-      group_(static_cast<double>(in_.heads / in_.kv_heads)),
+      group_(static_cast<double>(in_.heads) / static_cast<double>(in_.kv_heads)),
       queries_(in_.q2.size()),
       keys_(in_.dout2.empty() ? 0 : in_.k2.size()) {
   for (auto head = in_.v2.begin(); head != in_.v2.end(); head += std::ssize(in_.v2) / in_.kv_heads)
