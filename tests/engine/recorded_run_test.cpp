@@ -89,7 +89,7 @@ TEST(RecordedRunTest, ShardsPositionsLseAndMemoryAreThere) {
 
 TEST(RecordedRunTest, VerificationAndCaptureLeaveThePeakMemoryAsItIs) {
   test::TempDir dir;
-  const auto peaksOf = [&](bool verify, const char* capture) {
+  const auto peaks_with = [&](bool verify, const char* capture) {
     TrainConfig config = sampleConfig(4, 3);
     config.verify = verify;
     config.capture = capture;
@@ -104,7 +104,7 @@ TEST(RecordedRunTest, VerificationAndCaptureLeaveThePeakMemoryAsItIs) {
     EXPECT_EQ(all.front() > 2 * peaks.front(), verify) << all.front();
     return peaks;
   };
-  const auto plain = peaksOf(false, "stats"), watched = peaksOf(true, "full");
+  const auto plain = peaks_with(false, "stats"), watched = peaks_with(true, "full");
   for (std::size_t rank = 0; rank < plain.size(); ++rank)
     EXPECT_NEAR(static_cast<double>(watched[rank]) / static_cast<double>(plain[rank]), 1, 0.02);
 }

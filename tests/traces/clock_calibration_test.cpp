@@ -164,12 +164,12 @@ TEST(CalibrationTest, TimeBetweenStagesCountsAsTheNextStage) {
   ops.insert(ops.begin() + 1,
              {5'000'000, Program::kNone, Program::kNone, Program::Op::Kind::kWork});
   ops.push_back({7'000'000, Program::kNone, Program::kNone, Program::Op::Kind::kWork});
-  const auto stepNs = [&](const RecordedProgram& recorded) {
+  const auto step_ns = [&](const RecordedProgram& recorded) {
     Calibrator calibrator;
     calibrator.add(s.run, s.sizes, {recorded});
     return predict(s.run, s.sizes, calibrator.fit(false).device, {}).step_ns;
   };
-  EXPECT_NEAR(stepNs(with_gaps), stepNs(as_planned) + 12e6, 100);
+  EXPECT_NEAR(step_ns(with_gaps), step_ns(as_planned) + 12e6, 100);
 }
 
 TEST(CalibrationTest, StagesWithoutARecordingAreNotPredicted) {

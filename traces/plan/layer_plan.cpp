@@ -86,21 +86,21 @@ LayerPlan::LayerPlan(const RunSpec& run)
 
 std::vector<LayerAction> LayerPlan::actions(Direction direction) const {
   ActionWriter writer;
-  const auto swapHeads = [&](Cargo cargo) {
+  const auto swap_heads = [&](Cargo cargo) {
     if (ulysses_ > 1) writer.exchange(0, cargo, Receivers::kHeadSharers);
   };
   if (direction == Direction::kForward) {
-    swapHeads(Cargo::kQkvHeads);
+    swap_heads(Cargo::kQkvHeads);
     gathers_ ? gatherBlocks(writer, rings_, direction) : passBlocks(writer, rings_, gathers_once_);
-    swapHeads(Cargo::kOutHeads);
-    swapHeads(Cargo::kLseHeads);
+    swap_heads(Cargo::kOutHeads);
+    swap_heads(Cargo::kLseHeads);
     return writer.take();
   }
-  swapHeads(Cargo::kOutHeads);
+  swap_heads(Cargo::kOutHeads);
   gathers_ ? gatherBlocks(writer, rings_, direction)
            : returnGradients(writer, rings_, gathers_once_, order_ == Order::kDiagonalLast,
                              shares_sequence_);
-  swapHeads(Cargo::kGradHeads);
+  swap_heads(Cargo::kGradHeads);
   return writer.take();
 }
 
@@ -111,14 +111,14 @@ GroupRank LayerPlan::ringMember(GroupRank rank, GroupRank ring_rank) const {
 
 std::vector<GroupRank> LayerPlan::receivers(GroupRank rank, Receivers receivers) const {
   const GroupRank here = ringRank(rank);
-  const auto ringNeighbour = [&](int hops) {
+  const auto ring_neighbour = [&](int hops) {
     return ringMember(rank, roundRing(here, hops, rings_));
   };
   std::vector<GroupRank> all;
-  if (receivers == Receivers::kNextInRing) return {ringNeighbour(1)};
-  if (receivers == Receivers::kPreviousInRing) return {ringNeighbour(-1)};
+  if (receivers == Receivers::kNextInRing) return {ring_neighbour(1)};
+  if (receivers == Receivers::kPreviousInRing) return {ring_neighbour(-1)};
   if (receivers == Receivers::kRestOfRing) {
-    for (int hops = 1; hops < rings_; ++hops) all.push_back(ringNeighbour(hops));
+    for (int hops = 1; hops < rings_; ++hops) all.push_back(ring_neighbour(hops));
     return all;
   }
   const HybridPlace place = HybridPlace::of(rank, ulysses_);

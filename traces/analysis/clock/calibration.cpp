@@ -86,14 +86,14 @@ class StepReader {
     const Program::Rank& rank = step_.program.ranks[r];
     const Program::Exchange& exchange = rank.exchanges[op.subject];
     std::int64_t begin_ns = event(r, op).begin_ns, sent = 0, received = 0;
-    const auto postedNs = [&](WorldRank who, std::uint32_t e) {
+    const auto posted_ns = [&](WorldRank who, std::uint32_t e) {
       return e == Program::kNone ? 0 : step_.events[who.index()][e].begin_ns;
     };
     for (std::uint32_t i = 0; i < exchange.count; ++i) {
       const Program::Message& message = step_.program.messages[rank.posted[exchange.first + i]];
       (message.from.index() == r ? sent : received) += message.bytes;
-      begin_ns = std::max({begin_ns, postedNs(message.from, message.send_event),
-                           postedNs(message.to, message.receive_event)});
+      begin_ns = std::max({begin_ns, posted_ns(message.from, message.send_event),
+                           posted_ns(message.to, message.receive_event)});
     }
     hops.work += {0, static_cast<double>(std::max(sent, received)), 1, 0};
     hops.seconds += seconds(std::max<std::int64_t>(0, event(r, op).end_ns - begin_ns));

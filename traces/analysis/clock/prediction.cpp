@@ -134,19 +134,19 @@ LengthSweep sweepLengths(const RunSpec& run, const ModelSizes& sizes, const Devi
     throw usageError("a sweep goes from a length of 1 or more up to a longer one");
   LengthSweep sweep;
   const std::int64_t unit = lengthUnit(chosenBalance(run), run.cp);
-  const auto withUnits = [unit](RunSpec sized, std::int64_t units) {
+  const auto with_units = [unit](RunSpec sized, std::int64_t units) {
     sized.seq_len = units * unit;
     return sized;
   };
   for (std::int64_t length = from; length <= to; length *= 2) {
-    const RunSpec sized = withUnits(run, (length + unit - 1) / unit);
+    const RunSpec sized = with_units(run, (length + unit - 1) / unit);
     sweep.lengths.push_back(sized.seq_len);
     sweep.at.push_back(predictStrategies(sized, sizes, device, hardware));
   }
   sweep.ring_has_hops = std::ranges::any_of(sweep.at, hasForwardHops);
   if (!sweep.ring_has_hops) return sweep;
   const auto hides = [&](std::int64_t units) {
-    return hidesForward(predict(withUnits(asPlainRing(run), units), sizes, device, hardware));
+    return hidesForward(predict(with_units(asPlainRing(run), units), sizes, device, hardware));
   };
   std::int64_t low = 0, high = (to + unit - 1) / unit;  // low does not hide its hops, high does
   if (!hides(high)) return sweep;

@@ -153,7 +153,7 @@ class Reader {
     own_ns = std::max<std::int64_t>(0, own_ns);
     open_ns += std::max<std::int64_t>(0, node.end_ns - until);
     const double kernels = stageKernels(stage.kind, stage.place.direction, recompute_);
-    const auto addPart = [&](std::int64_t part_ns, double without_time) {
+    const auto add_part = [&](std::int64_t part_ns, double without_time) {
       const double share =
           own_ns == 0 ? without_time : static_cast<double>(part_ns) / static_cast<double>(own_ns);
       addOp(Op::Kind::kWork, node.event, Program::kNone, part_ns, kernels * share);
@@ -164,11 +164,11 @@ class Reader {
           open_ns == 0 ? 0
                        : static_cast<double>(own_ns) * static_cast<double>(gaps_ns[i]) /
                              static_cast<double>(open_ns));
-      addPart(part_ns, 0);
+      add_part(part_ns, 0);
       left_ns -= part_ns;
       addNode(nodes_[node.inside[i]]);
     }
-    addPart(left_ns, 1);
+    add_part(left_ns, 1);
   }
 
   const std::vector<Event>& events_;
