@@ -113,8 +113,9 @@ StageSamples plannedSamples(const std::vector<PlannedStage>& stages) {
 /// Returns the sample with the median of the times that `sample` selects.
 template <typename Select>
 CostSample medianSample(const std::vector<RankTimes>& steps, Select select) {
-  std::vector<double> values;
-  for (const RankTimes& step : steps) values.push_back(select(step).seconds);
+  std::vector<double> values(steps.size());
+  std::ranges::transform(steps, values.begin(),
+                         [&](const RankTimes& step) { return select(step).seconds; });
   return {select(steps.front()).work, median(std::move(values))};
 }
 
@@ -186,6 +187,7 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
   const std::vector<StepReader> readers(steps.begin(), steps.end());
   for (std::size_t rank = 0; rank < planned.stages.size(); ++rank) {
     std::vector<RankTimes> times;
+    times.reserve(readers.size());
     for (const StepReader& reader : readers)
       times.push_back(reader.read(rank, plannedSamples(planned.stages[rank])));
     for (const auto& [stage, sample] : times.front().stages)
@@ -194,9 +196,10 @@ void Calibrator::add(const RunSpec& run, const ModelSizes& sizes,
     const CostSample hops = medianSample(times, [](const RankTimes& t) { return t.hops; });
     if (hops.work.calls > 0) hops_.push_back(hops);
   }
-  std::vector<double> step_ns;
-  for (const RecordedProgram& step : steps)
-    step_ns.push_back(static_cast<double>(step.recorded_ns));
+  std::vector<double> step_ns(steps.size());
+  std::ranges::transform(steps, step_ns.begin(), [](const RecordedProgram& step) {
+    return static_cast<double>(step.recorded_ns);
+  });
   runs_.push_back({run, sizes, median(std::move(step_ns))});
 }
 
