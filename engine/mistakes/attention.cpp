@@ -128,8 +128,8 @@ void injectPositionsReadAsDocuments(Seams& seams) {
          });
 }
 
-/// Nobody asks whether the heads divide: each rank takes heads ÷ ranks of them, rounded down, and
-/// the last heads are on no rank.
+/// Skips the check that the ranks divide the heads: each rank takes heads ÷ ranks of them, rounded
+/// down, and the last heads are on no rank.
 void injectHeadsNotDivisible(Seams& seams) {
   checkAs(seams, traces::withHeadsThatDivide);
 }

@@ -18,7 +18,7 @@ constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are meas
 /// A row in which one device is far off is a hard one for every device: much of its rounding, of
 /// stored weights above all, is the same whatever the tiling.
 constexpr double kDeviceSlack = 2;
-/// What one device rounds makes a limit of one attention at most so many times larger, because
+/// The errors of one device widen the limit of one attention at most by this factor, because
 /// `verify` has no such device and must give the same limit.
 constexpr double kMostMeasured = 1.5;
 /// Errors that came through other layers vary more from row to row than those of one attention: a

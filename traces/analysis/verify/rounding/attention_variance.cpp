@@ -22,7 +22,7 @@
 //   dv     storing: (s² + u²)Σp²|dout|² + s²|dv|²; weights: Σ(Δlse² + e² + u²σ²)p²|dout|²
 //   dk     storing: scale²(s² + u²)Σ(dS·q)² + s²|dk|²; weights:
 //          scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
-// What underflows in the type of P and dS is one more rounding of fixed size a pair.
+// An element of P or dS that underflows in its type adds one rounding of fixed size per pair.
 //
 // The CPU's flash kernel stores dq, dk and dv after each tile: tile_roundings.h has it for terms of
 // any direction, which are not the end's. Terms of one direction make sums that grow with their
@@ -47,7 +47,7 @@
 // 0.41·u of each partial sum, of which the square is at most that of the end and a quarter of that
 // of the terms.
 //
-// Where the exact backward begins with the exact out, delta is also off by the run's error of out:
+// If the exact backward begins with the exact out, delta is also off by the run's error of out:
 // Δdelta² grows by |dout|²Δout² / D, since that error points anywhere.
 //
 // All of it is computed in units of u².

@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// Of n independent roundings of unit roundoff u the errors stay below λ·√n·u with a probability of
+/// The errors of n independent roundings of unit roundoff u stay below λ·√n·u with a probability of
 /// at least 1 − 2n·exp(−λ²/2) (Higham and Mary 2019).
 inline constexpr double kRoundingLambda = 6;
 
