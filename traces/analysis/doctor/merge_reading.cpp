@@ -27,6 +27,8 @@ struct Merges {
   std::vector<const TensorRecord*> blocks, running, block_outs;
   const TensorRecord* out = nullptr;
   std::vector<Content> contents;  ///< of the blocks, while they are judged
+  std::vector<std::optional<std::int64_t>>
+      attended;  ///< when each block was, while they are judged
 };
 using LayerAt = std::tuple<std::int32_t, std::int32_t, Layer>;
 using MergesAt = std::map<std::pair<LayerAt, WorldRank>, Merges>;
@@ -84,11 +86,11 @@ std::optional<std::int64_t> attendedAt(const Trace& trace, const TensorRecord& t
 
 /// Returns the blocks before a running result. Gathered blocks are all of one ring step, one after
 /// the other.
-bool isMergedBy(const Trace& trace, const TensorRecord& block, const TensorRecord& running) {
+bool isMergedBy(const TensorRecord& block, std::optional<std::int64_t> block_attended,
+                const TensorRecord& running, std::optional<std::int64_t> running_attended) {
   if (block.place.stage != running.place.stage) return block.place.stage < running.place.stage;
   if (block.source_rank == running.source_rank || running.source_rank.isNone()) return true;
-  const auto merged = attendedAt(trace, block), then = attendedAt(trace, running);
-  return !merged || !then || *merged <= *then;
+  return !block_attended || !running_attended || *block_attended <= *running_attended;
 }
 
 /// A row that is −inf though this block has a key for it.
@@ -125,11 +127,12 @@ void addBlock(MergeReading& judged, const TensorRecord& block, const Content& co
 MergeReading judge(const Trace& trace, const Merges& merges, const TensorRecord& running) {
   MergeReading judged = ofNoBlocks(running);
   const Content made = readContent(trace, running);
+  const auto attended = attendedAt(trace, running);
   bool known = made.known, bad = false, lost = false, any = false;
   for (std::size_t i = 0; i < merges.blocks.size(); ++i) {
     const TensorRecord* block = merges.blocks[i];
     const Content& content = merges.contents[i];
-    if (!isMergedBy(trace, *block, running)) continue;
+    if (!isMergedBy(*block, merges.attended[i], running, attended)) continue;
     any = true;
     known = known && content.known;
     bad = bad || content.nan || content.plus;
@@ -189,8 +192,10 @@ MergeReading computedMerges(const Trace& trace) {
   bool right = false, by_values = false, unknown = false;
   MergesAt all = mergesOf(trace);
   for (auto& [at, merges] : all) {
-    for (const TensorRecord* block : merges.blocks)
+    for (const TensorRecord* block : merges.blocks) {
       merges.contents.push_back(readContent(trace, *block));
+      merges.attended.push_back(attendedAt(trace, *block));
+    }
     for (const TensorRecord* running : merges.running) {
       const MergeReading judged = judge(trace, merges, *running);
       if (judged.is == MergeIs::kUnknown) {
@@ -205,6 +210,7 @@ MergeReading computedMerges(const Trace& trace) {
     if (auto judged = badOut(merges); judged && areFinite(trace, all, at.first, at.second))
       return *judged;
     merges.contents.clear();
+    merges.attended.clear();
   }
   MergeReading reading;
   if (right && (by_values || !unknown)) reading.is = MergeIs::kRight;
