@@ -5,8 +5,7 @@
 # views. Files that are alike on purpose are compiled one by one: those of the folders in RINGSCOPE_ALIKE,
 # and painters.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
-set(RINGSCOPE_ALIKE app/ringscope/commands app/ringscope-engine/commands tests/app tests/bench tests/hostile
-    tests/traces tests/viz traces/analysis/sql)
+set(RINGSCOPE_ALIKE tests/app tests/bench tests/hostile tests/traces tests/viz)
 
 # ringscope_unity(TARGET): groups the sources that TARGET has at the time of the call.
 function(ringscope_unity target)

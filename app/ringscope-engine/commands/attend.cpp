@@ -22,7 +22,7 @@
 namespace ringscope::app {
 namespace {
 
-struct Options : AttentionOptions {
+struct AttendOptions : AttentionOptions {
   std::string input, output;
   std::string random;  ///< the shape of a random input; empty: INPUT is read
   std::optional<traces::DType> dtype;
@@ -31,7 +31,7 @@ struct Options : AttentionOptions {
 };
 
 nlohmann::json report(const engine::AttendOutcome& outcome,
-                      const std::vector<traces::DiffRecord>& diffs, const Options& o) {
+                      const std::vector<traces::DiffRecord>& diffs, const AttendOptions& o) {
   // If virtual ranks share cores or a GPU, their waits come from the scheduler, not from a cluster.
   const bool shared = o.config.device == traces::Device::kCuda
                           ? o.config.transport == traces::TransportKind::kLocal
@@ -74,7 +74,7 @@ std::string tutorialTolerance(const engine::AttendConfig& config) {
          traces::describeSignificant(1e-3 * config.cp, 3);
 }
 
-void printText(const nlohmann::json& r, const Options& o) {
+void printText(const nlohmann::json& r, const AttendOptions& o) {
   std::cout << "forward " << traces::describeSeconds(r["forward_seconds"]) << ", backward "
             << traces::describeSeconds(r["backward_seconds"]) << "\n";
   for (std::size_t rank = 0; rank < r["hops"].size(); ++rank) {
@@ -110,7 +110,7 @@ void printText(const nlohmann::json& r, const Options& o) {
 }
 
 /// Throws usageError for options that exclude each other.
-void checkInput(const Options& o) {
+void checkInput(const AttendOptions& o) {
   if (o.input.empty() == o.random.empty())
     throw usageError(o.input.empty()
                          ? "there is nothing to attend; give INPUT or --random B,H,S,D"
@@ -122,14 +122,14 @@ void checkInput(const Options& o) {
     throw usageError("--dtype is the type of --random; INPUT has one of its own");
 }
 
-engine::AttendInput inputOf(const Options& o) {
+engine::AttendInput inputOf(const AttendOptions& o) {
   if (o.random.empty()) return engine::AttendInput::load(o.input, o.mask, o.config.window);
   return engine::AttendInput::random(engine::RandomShape::parse(o.random), o.config.dtype,
                                      o.config.seed, o.mask, o.config.window);
 }
 
 /// Describes the random input for the recording.
-std::string describeMade(const engine::AttendInput& in, const Options& o) {
+std::string describeMade(const engine::AttendInput& in, const AttendOptions& o) {
   return nlohmann::json({{"made", "standard normal"},
                          {"q", in.q.sizes().vec()},
                          {"k", in.k.sizes().vec()},
@@ -138,7 +138,7 @@ std::string describeMade(const engine::AttendInput& in, const Options& o) {
       .dump();
 }
 
-int run(Options& o) {
+int run(AttendOptions& o) {
   engine::AttendConfig& config = o.config;
   o.finish(config);
   config.timeout = std::chrono::seconds(o.timeout_seconds);
@@ -202,7 +202,7 @@ int run(Options& o) {
 }  // namespace
 
 void defineAttend(CLI::App& command, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttendOptions>();
   command.add_option("INPUT", options->input, "A safetensors file with q, k, v and dout");
   command.add_option("--random", options->random,
                      "B,H,S,D or B,H,S,D,Hkv: use random normal q, k, v and dout of this shape "

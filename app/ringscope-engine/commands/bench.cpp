@@ -39,9 +39,7 @@ double seconds(const std::function<void()>& work) {
 
 namespace {
 
-using Options = BenchOptions;
-
-engine::AttendInput randomInput(const Options& o, std::int64_t length, std::int64_t heads) {
+engine::AttendInput randomInput(const BenchOptions& o, std::int64_t length, std::int64_t heads) {
   at::manual_seed(1);
   engine::AttendInput in;
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout})
@@ -62,7 +60,7 @@ engine::AttendConfig configOf(int cp, int repeat) {
 
 /// Returns median seconds of forward and backward on one GPU, or on one device that uses all cores.
 /// The first round is left out.
-std::pair<double, double> unsharded(engine::AttendInput in, const Options& o) {
+std::pair<double, double> unsharded(engine::AttendInput in, const BenchOptions& o) {
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.dout})
     *t = t->to(at::Device(traces::name(o.device)));
   auto whole = [&](auto work) {
@@ -87,7 +85,7 @@ std::pair<double, double> unsharded(engine::AttendInput in, const Options& o) {
 }
 
 /// Compares all strategies with unsharded flash attention on the same cores or the same GPU.
-nlohmann::json benchAttention(const Options& o) {
+nlohmann::json benchAttention(const BenchOptions& o) {
   engine::checkTransport(traces::TransportKind::kLocal, o.device, o.cp);
   const auto in = randomInput(o, o.length, o.heads);
   const auto [whole_forward, whole_backward] = unsharded(in, o);
@@ -138,7 +136,7 @@ double slope(const std::vector<std::pair<double, double>>& points) {
 }
 
 /// Measures peak bytes per rank in forward: over lengths at this cp, and over ranks at this length.
-nlohmann::json benchMemory(const Options& o) {
+nlohmann::json benchMemory(const BenchOptions& o) {
   auto peak = [&](std::int64_t length, int cp) {
     engine::AttendConfig config = configOf(cp, 1);
     config.forward_only = true;
@@ -211,7 +209,7 @@ void printMemory(const nlohmann::json& r) {
 /// A benchmark by name. To add one, add a function above and a line to kBenches.
 struct Bench {
   const char* name;
-  nlohmann::json (*run)(const Options&);
+  nlohmann::json (*run)(const BenchOptions&);
   void (*print)(const nlohmann::json&);
 };
 constexpr Bench kBenches[] = {{"attention", benchAttention, printAttention},
@@ -220,7 +218,7 @@ constexpr Bench kBenches[] = {{"attention", benchAttention, printAttention},
                               {"observe", benchObserve, printObserve},
                               {"verdict", benchVerdict, printVerdict}};
 
-int run(const Options& o) {
+int run(const BenchOptions& o) {
   const Bench& bench =
       traces::entryNamed("benchmark", o.name, kBenches, [](const Bench& b) { return b.name; });
   const auto report = bench.run(o);
@@ -231,7 +229,7 @@ int run(const Options& o) {
 }  // namespace
 
 void defineBench(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchOptions>();
   command
       .add_option("NAME", o->name,
                   "attention (all strategies and unsharded flash attention), memory (peak per rank "

@@ -70,7 +70,7 @@ UnshardedStep ofRing(const Step& step, const GradientType& type,
 
 /// Returns copies of a parameter's gradient, [N, D] or [N], in which every row is wrong as a
 /// mistake would make it.
-std::vector<Alteration> altered(const at::Tensor& gradient, std::int64_t head_size) {
+std::vector<Alteration> alteredGradients(const at::Tensor& gradient, std::int64_t head_size) {
   const std::int64_t half = std::max<std::int64_t>(1, gradient.size(0) / 2);
   return {{"zeroed", at::zeros_like(gradient)},
           {"1 % too large", gradient * 1.01},
@@ -113,7 +113,7 @@ void judgeGradients(const GradientType& type, const BenchOptions& options, std::
     engine::measureRows(diff, gradient, held_to);
     worst = diff.ratio <= worst ? worst : diff.ratio;  // NaN counts as worst
     tally.countAltered({"gradient", length, gradient, held_to, largest.at(name)},
-                       altered(gradient, step.config.head_dim));
+                       alteredGradients(gradient, step.config.head_dim));
   }
   tally.countRun(worst);
 }

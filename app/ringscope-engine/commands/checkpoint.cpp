@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CheckpointOptions {
   std::string folder, out;
   bool optimizer = false, json = false;
 };
@@ -43,7 +43,7 @@ std::map<std::string, at::Tensor> tensorsOf(const engine::Checkpoint& checkpoint
   return tensors;
 }
 
-void write(const Options& o, const engine::Checkpoint& checkpoint) {
+void write(const CheckpointOptions& o, const engine::Checkpoint& checkpoint) {
   std::vector<traces::NamedPath> inputs;
   for (const auto& file : fs::directory_iterator(checkpoint.path()))
     inputs.push_back({"the checkpoint", file.path().string()});
@@ -83,7 +83,7 @@ void printText(const nlohmann::json& j) {
 }  // namespace
 
 void defineCheckpoint(CLI::App& command, int&) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CheckpointOptions>();
   command
       .add_option("FOLDER", o->folder,
                   "A folder that train --checkpoint wrote. Its newest complete checkpoint is used")

@@ -29,7 +29,7 @@
 namespace ringscope::app {
 namespace {
 
-struct Options : AttentionOptions {
+struct TrainOptions : AttentionOptions {
   engine::TrainConfig config;
   std::string log, export_state, save_model, control;
 };
@@ -37,7 +37,8 @@ struct Options : AttentionOptions {
 /// A printer of steps, one line each: a table on standard output, and JSON lines in the log.
 class StepPrinter {
  public:
-  explicit StepPrinter(const Options& o) : table_(!o.json && o.control.empty()), log_path_(o.log) {}
+  explicit StepPrinter(const TrainOptions& o)
+      : table_(!o.json && o.control.empty()), log_path_(o.log) {}
   void operator()(const engine::StepLog& step) {
     if (!log_path_.empty()) writeLine(step);
     if (!table_) return;
@@ -72,7 +73,7 @@ class StepPrinter {
   std::optional<traces::OutputFile> log_;
 };
 
-void printReport(const Options& o, const engine::TrainOutcome& outcome) {
+void printReport(const TrainOptions& o, const engine::TrainOutcome& outcome) {
   const traces::DiffRecord* worst_diff = nullptr;
   for (const auto& diff : outcome.diffs) traces::keepWorse(worst_diff, diff);
   const double worst = worst_diff ? worst_diff->ratio : 0;
@@ -102,7 +103,7 @@ void printReport(const Options& o, const engine::TrainOutcome& outcome) {
 }
 
 /// Throws usageError if an output would overwrite a file that the run reads.
-void checkFiles(const Options& o) {
+void checkFiles(const TrainOptions& o) {
   namespace fs = std::filesystem;
   std::vector<traces::NamedPath> inputs = {{"--tokenizer", o.config.tokenizer},
                                            {"--tokens", o.config.tokens}};
@@ -131,7 +132,7 @@ traces::RunSpec knownSettings(const engine::TrainConfig& config) {
 }
 
 /// Rejects everything that can be rejected before a file is written or a thread started.
-void validate(const Options& o) {
+void validate(const TrainOptions& o) {
   const engine::TrainConfig& config = o.config;
   if (config.fromEnvironment() && !o.control.empty() && !Recording::isCollected())
     throw usageError(
@@ -151,7 +152,7 @@ void validate(const Options& o) {
   if (apart && !config.mistakes.empty()) engine::checkTraining(config);
 }
 
-int run(Options& o) {
+int run(TrainOptions& o) {
   o.finish(o.config);
   o.config.timeout = std::chrono::seconds(o.timeout_seconds);
   for (auto& mistake : o.config.mistakes) mistake = engine::placed(mistake, o.config);
@@ -257,7 +258,7 @@ std::string commandLine() {
 }
 
 void defineTrain(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TrainOptions>();
   auto& c = o->config;
   addData(command, c);
   command.add_option("--dp", c.dp, "Ranks that share the batch (default: DP_SIZE, otherwise 1)")

@@ -101,12 +101,12 @@ std::shared_ptr<traces::Trace> opened(const std::string& path) {
   return trace;
 }
 
-struct Options {
+struct DiffOptions {
   std::string path, against, floor;
   bool json = false;
 };
 
-int runAgainst(const Options& o) {
+int runAgainst(const DiffOptions& o) {
   const auto trace = opened(o.path), other = opened(o.against);
   const auto floor = o.floor.empty() ? nullptr : opened(o.floor);
   const auto comparison = traces::compareRuns(*trace, *other, floor.get());
@@ -123,7 +123,7 @@ int runAgainst(const Options& o) {
   }
 }
 
-int run(const Options& o) {
+int run(const DiffOptions& o) {
   if (!o.floor.empty() && o.against.empty())
     throw usageError("--floor says by how much equal runs differ; name the other run by --against");
   if (!o.against.empty()) return runAgainst(o);
@@ -141,7 +141,7 @@ int run(const Options& o) {
 }  // namespace
 
 void defineDiff(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DiffOptions>();
   command
       .add_option("TRACE", o->path,
                   "A .rscope file that was recorded with --verify; with --against, any recording")

@@ -13,7 +13,7 @@
 namespace ringscope::app {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   std::string trace, sarif, junit, baseline;
   bool json = false;
 };
@@ -63,7 +63,7 @@ std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, bool 
   return dumped(json);
 }
 
-int run(const Options& o) {
+int run(const DoctorOptions& o) {
   traces::checkOutputs({{"TRACE", o.trace}, {"--baseline", o.baseline}},
                        {{"--sarif", o.sarif}, {"--junit", o.junit}});
   const bool compared = !o.baseline.empty();
@@ -85,7 +85,7 @@ int run(const Options& o) {
 }  // namespace
 
 void defineDoctor(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DoctorOptions>();
   command.add_option("TRACE", o->trace, "A .rscope file")->required();
   command.add_flag("--json", o->json, "Print as JSON");
   command.add_option("--sarif", o->sarif, "Write the findings as SARIF to this file");

@@ -10,7 +10,7 @@
 namespace ringscope::app {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string trace, to, output;
   bool json = false;
 };
@@ -22,7 +22,7 @@ std::string formatsHelp() {
   return text;
 }
 
-void run(const Options& o) {
+void run(const ExportOptions& o) {
   const auto exported = traces::exportTrace(o.trace, o.to, o.output);
   if (o.json) {
     nlohmann::json json = {{"file", traces::toUtf8(o.output)}, {"left_out", exported.left_out}};
@@ -40,7 +40,7 @@ void run(const Options& o) {
 }  // namespace
 
 void defineExport(CLI::App& command, int&) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExportOptions>();
   command.add_option("TRACE", o->trace, "A recording of any format that info can open")->required();
   command.add_option("--to", o->to, formatsHelp())->required()->type_name("FORMAT");
   command.add_option("-o,--output", o->output, "The file to write")->required();

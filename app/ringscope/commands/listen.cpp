@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct ListenOptions {
   std::string folder, address;
   double after_s = 5;
   bool json = false, keep = false;
@@ -43,7 +43,7 @@ class StopSignals {
 /// A printer of the listener's events, as one line or one JSON document per event.
 class Teller {
  public:
-  explicit Teller(const Options& options) : options_(options) {}
+  explicit Teller(const ListenOptions& options) : options_(options) {}
 
   void listening(const traces::Listener& listener) const {
     if (options_.json)
@@ -125,13 +125,13 @@ class Teller {
     std::cout << document.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
   }
 
-  const Options& options_;
+  const ListenOptions& options_;
   int number_ = 0;
   bool hanging_ = false;
   std::uint64_t refused_ = 0;
 };
 
-int listen(const Options& options) {
+int listen(const ListenOptions& options) {
   traces::checkWritableFolder(options.folder);
   const StopSignals signals;
   const char* token = std::getenv("RINGSCOPE_TOKEN");
@@ -155,7 +155,7 @@ int listen(const Options& options) {
 }  // namespace
 
 void defineListen(CLI::App& command, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListenOptions>();
   command
       .add_option("-o,--output", options->folder,
                   "The folder for the job's recording. A number is appended if the folder exists")

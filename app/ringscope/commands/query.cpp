@@ -18,7 +18,7 @@
 namespace ringscope::app {
 namespace {
 
-struct Options {
+struct QueryOptions {
   std::string trace, sql, named;
   bool json = false, csv = false, list = false;
   double seconds = 60;
@@ -57,13 +57,13 @@ class Progress {
   bool is_shown_ = false;
 };
 
-std::string sqlOf(const Options& o) {
+std::string sqlOf(const QueryOptions& o) {
   if (o.sql.empty() == o.named.empty())
     throw usageError("a query is 'SELECT …' or --named NAME; --list says what there is to ask");
   return o.named.empty() ? o.sql : traces::namedQuery(o.named).sql;
 }
 
-int run(const Options& o) {
+int run(const QueryOptions& o) {
   if (o.list) {
     std::cout << traces::describeTables();
     return kSuccess;
@@ -104,7 +104,7 @@ int run(const Options& o) {
 }  // namespace
 
 void defineQuery(CLI::App& command, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<QueryOptions>();
   command.add_option("TRACE", o->trace, "A recording of any format that info can open");
   auto* sql = command.add_option(
       "SQL", o->sql, "One SELECT over events, hops, tensors, memory, shards, diffs and findings");

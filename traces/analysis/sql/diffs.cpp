@@ -4,7 +4,7 @@
 namespace ringscope::traces {
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& diffColumns() {
   static const auto kColumns = columnsFor<DiffRecord>(
       {{"isolated", "1: of the layer by itself; 0: of the whole step, end to end"},
        {"train_step", "training step, from 0"},
@@ -26,13 +26,13 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  return std::make_unique<RecordRows<DiffRecord>>(traced.trace().diffs(), columns());
+std::unique_ptr<TableRows> openDiffs(const QueriedTrace& traced, std::span<const QueryCondition>) {
+  return std::make_unique<RecordRows<DiffRecord>>(traced.trace().diffs(), diffColumns());
 }
 
 }  // namespace
 
 const Table kDiffsTable = {"diffs", "one tensor against unsharded attention (train --verify)",
-                           columns, open};
+                           diffColumns, openDiffs};
 
 }  // namespace ringscope::traces

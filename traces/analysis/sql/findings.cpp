@@ -22,7 +22,7 @@ struct Fields<Finding> {
 
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& findingColumns() {
   static const auto kColumns =
       columnsFor<Finding>({{"rule", "id of the mistake; see ringscope mistakes"},
                            {"severity", "an error makes numbers wrong, a warning may"},
@@ -40,15 +40,16 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
+std::unique_ptr<TableRows> openFindings(const QueriedTrace& traced,
+                                        std::span<const QueryCondition>) {
   const auto& findings = traced.once<std::vector<Finding>>(
       "findings", [&] { return diagnose(traced.trace()).findings(); });
-  return std::make_unique<RecordRows<Finding>>(findings, columns());
+  return std::make_unique<RecordRows<Finding>>(findings, findingColumns());
 }
 
 }  // namespace
 
 const Table kFindingsTable = {"findings", "what the doctor found; reads the whole recording",
-                              columns, open};
+                              findingColumns, openFindings};
 
 }  // namespace ringscope::traces

@@ -53,7 +53,7 @@ struct Fields<Hop> {
 
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& hopColumns() {
   static const auto kColumns = columnsFor<Hop>(
       {{"flow", "the number that its send and its receive share"},
        {"payload", "what it carries"},
@@ -170,7 +170,7 @@ class HopRows : public TableRows {
     hop_ = hops_.at(next_++, traced_);
     return hop_ != nullptr;
   }
-  Cell cell(std::size_t column) const override { return columns()[column].of(hop_); }
+  Cell cell(std::size_t column) const override { return hopColumns()[column].of(hop_); }
 
  private:
   const QueriedTrace& traced_;
@@ -179,7 +179,7 @@ class HopRows : public TableRows {
   const Hop* hop_ = nullptr;
 };
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
+std::unique_ptr<TableRows> openHops(const QueriedTrace& traced, std::span<const QueryCondition>) {
   // All scans of the table share one list; the scan that reaches its end continues reading.
   const auto& hops = traced.once<std::unique_ptr<Hops>>(
       "hops", [&] { return std::make_unique<Hops>(traced.trace()); });
@@ -188,6 +188,6 @@ std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const Quer
 
 }  // namespace
 
-const Table kHopsTable = {"hops", "a message: a send with its receive", columns, open};
+const Table kHopsTable = {"hops", "a message: a send with its receive", hopColumns, openHops};
 
 }  // namespace ringscope::traces

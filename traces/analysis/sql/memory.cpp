@@ -23,7 +23,7 @@ struct Fields<MemoryRow> {
 
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& memoryColumns() {
   static const auto kColumns =
       columnsFor<MemoryRow>({{"time_ns", "from when on, since the run began"},
                              {"bytes", "that the rank holds in the category from then on"},
@@ -51,7 +51,7 @@ class MemoryRows : public TableRows {
     row_ = {samples()[at_ - 1], held_.total()};
     return true;
   }
-  Cell cell(std::size_t column) const override { return columns()[column].of(&row_); }
+  Cell cell(std::size_t column) const override { return memoryColumns()[column].of(&row_); }
 
  private:
   const std::vector<MemorySample>& samples() const { return trace_.memory(WorldRank::of(rank_)); }
@@ -71,15 +71,15 @@ class MemoryRows : public TableRows {
   std::size_t at_ = 0;
 };
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced,
-                                std::span<const QueryCondition> conditions) {
+std::unique_ptr<TableRows> openMemory(const QueriedTrace& traced,
+                                      std::span<const QueryCondition> conditions) {
   constexpr std::size_t kRank = 2;
   return std::make_unique<MemoryRows>(traced, rangeFor(conditions, kRank));
 }
 
 }  // namespace
 
-const Table kMemoryTable = {"memory", "what a rank holds in one category from a time on", columns,
-                            open};
+const Table kMemoryTable = {"memory", "what a rank holds in one category from a time on",
+                            memoryColumns, openMemory};
 
 }  // namespace ringscope::traces

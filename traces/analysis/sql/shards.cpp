@@ -4,7 +4,7 @@
 namespace ringscope::traces {
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& shardColumns() {
   static const auto kColumns = columnsFor<ShardRecord>(
       {{"buffer", "its name"},
        {"train_step", "training step, from 0"},
@@ -17,12 +17,13 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  return std::make_unique<RecordRows<ShardRecord>>(traced.trace().shards(), columns());
+std::unique_ptr<TableRows> openShards(const QueriedTrace& traced, std::span<const QueryCondition>) {
+  return std::make_unique<RecordRows<ShardRecord>>(traced.trace().shards(), shardColumns());
 }
 
 }  // namespace
 
-const Table kShardsTable = {"shards", "how one rank's part of a buffer was cut", columns, open};
+const Table kShardsTable = {"shards", "how one rank's part of a buffer was cut", shardColumns,
+                            openShards};
 
 }  // namespace ringscope::traces

@@ -4,7 +4,7 @@
 namespace ringscope::traces {
 namespace {
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& tensorColumns() {
   static const auto kColumns = columnsFor<TensorRecord>(
       {{"id", "unique in the recording"},
        {"tensor", "what it is"},
@@ -32,13 +32,14 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-std::unique_ptr<TableRows> open(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  return std::make_unique<RecordRows<TensorRecord>>(traced.trace().tensors(), columns());
+std::unique_ptr<TableRows> openTensors(const QueriedTrace& traced,
+                                       std::span<const QueryCondition>) {
+  return std::make_unique<RecordRows<TensorRecord>>(traced.trace().tensors(), tensorColumns());
 }
 
 }  // namespace
 
 const Table kTensorsTable = {"tensors", "a recorded tensor: its key and statistics, not its values",
-                             columns, open};
+                             tensorColumns, openTensors};
 
 }  // namespace ringscope::traces
