@@ -100,9 +100,9 @@ struct AttentionSeams {
   /// When a strategy is made and its schedules are recorded: whose tokens are attended together. By
   /// a layout of one rank each attends by itself what it has.
   Adjust<ShardLayout&> layout = kUnchanged;
-  /// By ring and all_gather, once a layer and direction (at.place has no ring step): which block
-  /// each ring step uses, the pieces that are attended of it, and who the neighbours are. Ranks in
-  /// the schedule are those of the group.
+  /// Changes the schedule of ring and all_gather, once per layer and direction. at.place has no
+  /// ring step. The schedule has the block of each ring step, its attended pieces, and the
+  /// neighbours. Its ranks are ranks of the group.
   Adjust<const AttentionPlan&, RingSchedule&> schedule = kUnchanged;
   /// By ulysses and hybrid, forward and backward: the heads of each rank.
   Adjust<HeadSplit&> heads = kUnchanged;
@@ -127,9 +127,10 @@ struct AttentionSeams {
 struct RingSeams {
   using Wrap = std::function<std::unique_ptr<Rotation>(
       const SeamPlace& at, const RingSchedule& schedule, std::unique_ptr<Rotation> correct)>;
-  /// The ranks that talk to each other, when a strategy is made: at the first training step, where
-  /// mistakes are injected or lifted, and where each has documents of its own at every step.
-  /// `cp_ranks` are ranks of the cp group, this rank's among them.
+  /// Returns the ranks that talk to each other. It is called when a strategy is made. That
+  /// is at the first training step and when mistakes are injected or lifted. It is at every step if
+  /// each step has its own documents. `cp_ranks` are ranks of the cp group, and this rank is among
+  /// them.
   std::function<Group(const SeamPlace& at, MeshGroups& groups, std::vector<GroupRank> cp_ranks)>
       group = [](const SeamPlace&, MeshGroups& groups, std::vector<GroupRank> cp_ranks) {
         return Group(groups.cp(), std::move(cp_ranks));

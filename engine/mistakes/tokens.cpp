@@ -40,8 +40,9 @@ void injectLabelsShiftedTwice(Seams& seams) {
   });
 }
 
-/// The tokens are cut without labels, and each rank takes the next token of its shard: a chunk's
-/// last token gets the first of the next chunk that the rank holds, and the shard's last none.
+/// Cuts the tokens without labels. Each rank takes the next token of its shard as the label. The
+/// last token of a chunk gets the first token of the rank's next chunk, and the last token of the
+/// shard gets none.
 void injectShiftLabelsPerShard(Seams& seams) {
   extend(seams.buffers.sharded, [](const SeamPlace&, Batch& local) {
     local.labels = shiftedByOne(local.input_ids, local.labels);

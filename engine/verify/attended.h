@@ -6,17 +6,17 @@
 
 namespace ringscope::engine {
 
-/// Attention forward and backward of whole tensors: the q, k, v, dout of `in`, with out, lse, dq,
-/// dk, dv of `op`. Where `in` has an out, backward begins with that one: what a run stored is
-/// rounded to the type of its tensors, and delta, which is of it, is off by as much in the whole
-/// row.
+/// Computes attention of whole tensors, forward and backward. Returns q, k, v and dout of `in` with
+/// out, lse, dq, dk and dv of `op`. If `in` has an out, backward begins with it. A stored out is
+/// rounded to the type of its tensor, so delta, which is computed from it, is off by the same in
+/// the whole row.
 LayerAttention attended(AttentionOp& op, const LayerAttention& in);
 
 /// The inputs as their products had them: with FP8, q, k and v hold what e4m3 holds of them.
 LayerAttention asUsed(LayerAttention in, bool fp8);
 
-/// What rounding q, k and v to FP8 does by itself: the attention of `exact`, in fp64, of the values
-/// as they were and as e4m3 holds them.
+/// The effect of rounding q, k and v to FP8 alone. It compares the attention of `exact`, in fp64,
+/// of the original values with that of the values in e4m3.
 class QuantisationError {
  public:
   /// The q, k, v, dout of `in`, before they are rounded; its out is not read.

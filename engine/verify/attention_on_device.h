@@ -8,8 +8,8 @@
 
 namespace ringscope::engine {
 
-/// Attention that `inner` computes on a run's device, of tensors that the processor has, with its
-/// results there: kernels of a GPU round otherwise than those of the processor, in fp32 above all.
+/// Computes attention of the processor's tensors by `inner` on the device of a run, and returns the
+/// results to the processor. The kernels of a GPU round differently, above all in fp32.
 class AttentionOnDevice : public AttentionOp {
  public:
   AttentionOnDevice(std::unique_ptr<AttentionOp> inner, traces::Device device)

@@ -10,9 +10,9 @@
 
 namespace ringscope::engine {
 
-/// Attention by one device that attends the blocks of a ring one after another, merges their
-/// results and adds up their gradients in the order in which the ranks of the ring do. What
-/// rounding makes of many blocks is measured with it: its errors are as large as those of the ring.
+/// Attention by one device that attends the blocks of a ring one after another. It merges their
+/// results and adds up their gradients in the order of the ring's ranks. Its rounding errors are as
+/// large as those of the ring, so they measure what rounding does to many blocks.
 class BlockedAttention : public AttentionOp {
  public:
   /// `layout`: of the ring. `fp8`: q, k and v are rounded to e4m3 first.

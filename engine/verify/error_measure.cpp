@@ -154,9 +154,9 @@ void measureNumber(traces::DiffRecord& diff, double actual, double reference, do
   measureElements(diff, number(actual), number(reference), number(limit));
 }
 
-/// Errors of targets have a part in common (measured in bf16, two of them correlate by 0.005 to
-/// 0.01), and one device's mean may be small by luck: a mean may be off by as much as one target
-/// is.
+/// Returns the limit of a mean over targets: the error of one target. The errors of targets have a
+/// part in common (measured in bf16: two of them correlate by 0.005 to 0.01). The mean of one
+/// device's errors may be small by luck.
 double limitOfMean(double reference, const at::Tensor& errors) {
   const auto count = static_cast<double>(std::max<std::int64_t>(1, errors.numel()));
   const at::Tensor known = errors.masked_select(at::isfinite(errors));
@@ -171,7 +171,7 @@ ErrorMaps errorMaps(const at::Tensor& actual, const at::Tensor& reference) {
                    error = at::where(a == exact, at::zeros_like(exact), (a - exact).abs());
   const at::Tensor same = error == 0, finite = at::isfinite(error);
   auto part = [&](const at::Tensor& unit) {
-    // Where the reference is 0 a quotient may pass what float32 holds; infinite it is only where
+    // With a reference of 0 a quotient may exceed the range of float32. It may only be infinite if
     // the error is.
     const at::Tensor quotient = error / unit,
                      held = quotient.clamp_max(std::numeric_limits<float>::max());

@@ -31,16 +31,15 @@ struct Comparison {
 at::Tensor rowErrors(const at::Tensor& actual, const at::Tensor& reference);
 
 /// Fills largest, error, limit, scale, ratio, worst_index and rows of a diff.
-/// A row's limit rests on what one device's errors are in its neighbourhood, shared out by how
-/// large rounding errors are to be expected in each row; `variance` says that, and where it is
-/// missing a row's error is taken to be of the size of the row. How the limit follows is in
-/// rounding_limits.cpp. With a layout, ratio_by_rank is filled from the rows that each rank owns
-/// along `seq_dim`.
+/// The limit of a row is derived from one device's errors in its neighbourhood. They are shared out
+/// by `variance`, the expected rounding errors of each row. Without it, the expected error of a row
+/// is proportional to the row. rounding_limits.cpp derives the limit. With a layout, ratio_by_rank
+/// is filled from the rows that each rank owns along `seq_dim`.
 void measureError(traces::DiffRecord& diff, const Comparison& of,
                   const TensorVariance* variance = nullptr, const BatchLayout* layout = nullptr,
                   std::int64_t seq_dim = 2, bool propagated = false);
 
-/// What the rows of a tensor are held to: how far each may be from a reference.
+/// A reference for the rows of a tensor, and how far each row may be from it.
 struct HeldTo {
   at::Tensor reference;  ///< fp64
   at::Tensor limits;     ///< of rowLimits() and its like

@@ -3,10 +3,10 @@
 // u is the unit roundoff of the type in which AdamW computes. A clipped gradient g is off by 2u|g|,
 // the factor's rounding and the product's. The first moment m is a mean of two terms and off by
 // 4u(|m_before| + |g|); the second, v, by 8u(v_before + g²), and by what underflows. The step
-// lr·m̂/(√v̂ + eps) is off by what m and v are off by and by a few units of its own, the weight by
-// that and by 4u of itself. Kernels for GPUs compute 1 − βⁿ in u, of which few digits are left
-// where n is small: with β and the power rounded it is off by u(2 + (n + 2)βⁿ). A weight that is
-// rounded to a narrower type is off by half a unit of that too.
+// lr·m̂/(√v̂ + eps) is off by the errors of m and v and by a few units of its own. The weight is off
+// by the error of the step and by 4u of itself. Kernels for GPUs compute 1 − βⁿ in u, of which few
+// digits are left where n is small: with β and the power rounded it is off by u(2 + (n + 2)βⁿ). A
+// weight that is rounded to a narrower type is off by half a unit of that too.
 #include "engine/verify/exact_update.h"
 
 #include <ATen/ATen.h>

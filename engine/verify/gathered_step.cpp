@@ -28,7 +28,7 @@ constexpr Field kFields[] = {
     {&LayerAttention::dv, Heads::kKeyValueGradient},
 };
 
-/// What a step has of each parameter.
+/// The fields of a step that have a value per parameter.
 constexpr std::vector<std::map<std::string, at::Tensor>> RankStep::*kByParameter[] = {
     &RankStep::gradients, &RankStep::own_gradients};
 
@@ -75,8 +75,8 @@ at::Tensor joinedGradient(const Mesh& mesh, GroupRank dp, GroupRank cp, const st
   return LlamaSlices::joined(name, slices, model);
 }
 
-/// Of a cp rank, from all ranks of the mesh: sequences of all dp ranks, and what tp ranks have each
-/// a part of along the last dimension; or, where `cut` is false, what they all have alike.
+/// Joins a tensor of one cp rank from all ranks of the mesh. It has the sequences of all dp ranks.
+/// With `cut`, tp ranks have parts of it along the last dimension; otherwise all have it alike.
 at::Tensor joinedShard(const Mesh& mesh, GroupRank cp, const std::vector<at::Tensor>& of_ranks,
                        bool cut) {
   std::vector<at::Tensor> rows;
@@ -89,7 +89,7 @@ at::Tensor joinedShard(const Mesh& mesh, GroupRank cp, const std::vector<at::Ten
   return joined(rows, 0);
 }
 
-/// What a layer holds: sinks only where there are any.
+/// Returns the fields of a layer. Sinks are among them only if the layer has sinks.
 std::vector<Field> fieldsOf(const LayerAttention& layer) {
   std::vector<Field> fields(std::begin(kFields), std::end(kFields));
   if (layer.sinks.defined())

@@ -9,12 +9,11 @@
 
 namespace ringscope::engine {
 
-/// What the ranks of the mesh had in a training step, on its first rank, as the ranks of one cp
-/// group would have had it without dp and tp: the sequences of all dp ranks, the heads of all tp
-/// ranks, whole gradients. Nothing on the others. Every rank of the mesh calls it, with its own
-/// layers [B / dp, H / tp, S_local, D] and gradients.
-/// Sinks and their gradients have a row for each dp rank. Where several tp ranks hold one KV head,
-/// the gradients that each of them has for it are added.
+/// Gathers a training step on the first rank of the mesh, and returns nothing on the other ranks.
+/// The result is what the ranks of one cp group would have without dp and tp. It has the sequences
+/// of all dp ranks, the heads of all tp ranks, and whole gradients. Every rank of the mesh calls it
+/// with its own layers [B / dp, H / tp, S_local, D] and gradients. Sinks and their gradients have a
+/// row per dp rank. If several tp ranks hold one KV head, their gradients of it are added.
 std::vector<RankStep> gatherStep(MeshGroups& groups, const RankStep& mine,
                                  const LlamaConfig& model);
 

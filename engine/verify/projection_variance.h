@@ -10,13 +10,15 @@
 
 namespace ringscope::engine {
 
-/// What each layer's own attention rounds, carried on into the rows of the gradient of its q, k or
-/// v projection (weight [N, hidden] or bias [N]): of each row, [N]. Nothing for other parameters,
-/// and for q and k that pass a norm of their own. `variances`: of each layer.
+/// Returns the expected rounding errors [N] of the rows of the gradient of a q, k or v projection
+/// (weight [N, hidden] or bias [N]). They come from the rounding of the layer's own attention,
+/// which `variances` has per layer. Returns nullopt for other parameters, and for q and k with a
+/// norm.
 ///
-/// A row is the sum over tokens of dq[t, n] · x[t], so its mean square error is the sum of those of
-/// dq, spread evenly over a head's D rows by the rotation, times |x|²; x has passed a norm, so |x|²
-/// is about the sum of the squares of the norm's weights.
+/// A row is the sum over tokens of dq[t, n] · x[t]. Its mean square error is the sum of the mean
+/// square errors of dq times |x|². The rotation spreads the errors of dq evenly over the D rows of
+/// a head. The input x is the result of a norm, so |x|² is about the sum of the squares of the
+/// norm's weights.
 std::optional<TensorVariance> projectionVariance(const std::string& parameter,
                                                  const UnshardedStep& exact,
                                                  const std::vector<AttentionVariance>& variances);

@@ -15,8 +15,8 @@ namespace ringscope::engine {
 namespace {
 
 constexpr std::int64_t kTile = 32;  ///< neighbouring rows whose errors are measured together
-/// A row in which one device is far off is a hard one for every device: much of its rounding, of
-/// stored weights above all, is the same whatever the tiling.
+/// A row that is far off on one device is hard for every device. Much of its rounding is the same
+/// with any tiling, above all the rounding of stored weights.
 constexpr double kDeviceSlack = 2;
 /// The errors of one device widen the limit of one attention at most by this factor, because
 /// `verify` has no such device and must give the same limit.
@@ -25,8 +25,8 @@ constexpr double kMostMeasured = 1.5;
 /// query with one key has no dq but a cancellation. Measured: of 500 comparisons of a right run in
 /// fp32 the worst reaches 0.4 of the limit.
 constexpr double kPropagatedSlack = 7.5;
-/// How many times its root mean square an error of a parameter's gradient may be: of what one
-/// device's errors say of the row's neighbourhood, of the whole parameter, and of the row itself.
+/// How many times the root mean square of one device's errors an error of a parameter's gradient
+/// may be. The means are over the row's neighbourhood, the whole parameter, and the row itself.
 /// Measured: tests/bench/README.md, "Errors that verdicts miss".
 constexpr double kNearSlack = 7, kWholeSlack = 6, kOwnSlack = 5;
 /// Times more of the neighbourhood, where the exact step is rounded as the run is: in fp64.
@@ -41,9 +41,9 @@ void eachTile(const at::Tensor& rows, F f) {
       f(first, std::min(first + kTile, begin + length));
 }
 
-/// Of a tensor of which nothing is known but its values: errors of the size of the row, and of the
-/// rows about it, where one is small by chance. Of a tensor that errors reach with its inputs, what
-/// one attention rounds by itself, `own`, is only a part.
+/// Returns the expected errors of a tensor. If only its values are known, they are proportional to
+/// the row and its neighbours, because one row may be small by chance. If errors also arrive with
+/// the inputs of the tensor, the rounding of one attention, `own`, is only a part of them.
 TensorVariance expectedOf(const at::Tensor& reference_norms, at::ScalarType type,
                           const TensorVariance* own) {
   const Wide norms(reference_norms);
@@ -117,10 +117,10 @@ at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
                   widthOf(exact), kPropagatedSlack, std::numeric_limits<double>::infinity());
 }
 
-/// A row of a parameter's gradient is a sum over all tokens, of which a few are far louder than the
-/// others, so that its error does not average out over its D numbers. Which rows are loud is much
-/// the same on every device: of the rows furthest off, the run's error and one device's have a
-/// cosine of 0.9. But where a whole head came out well on one device, that was luck.
+/// A row of a parameter's gradient is a sum over all tokens. A few tokens contribute far more than
+/// the others, so the error does not average out over the D numbers of the row. The rows with large
+/// errors are much the same on every device. In the worst rows, the errors of the run and of one
+/// device have a cosine of 0.9. A whole head with small errors on one device is luck.
 at::Tensor parameterLimits(const at::Tensor& reference, const at::Tensor& device,
                            const TensorVariance* variance) {
   const at::Tensor exact = reference.detach().to(at::kDouble);

@@ -7,9 +7,9 @@
 
 namespace ringscope::engine {
 
-/// What rounding explains in each row: largest 2-norms of the difference from the reference, fp64,
-/// shaped as the rows; `device`: the same by one device. `propagated`: errors that came with the
-/// inputs are in it too.
+/// Returns the largest difference from the reference, in 2-norm, that rounding explains in each
+/// row. The result is in fp64 and has the shape of the rows. `device` is the tensor as one device
+/// computes it. With `propagated`, errors also arrived with the inputs.
 at::Tensor rowLimits(const at::Tensor& reference, const at::Tensor& device,
                      const TensorVariance* variance = nullptr, bool propagated = false);
 

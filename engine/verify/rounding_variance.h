@@ -12,9 +12,9 @@ using traces::MergedBlocks;
 using traces::RowVariance;
 using traces::TensorVariance;
 
-/// Returns the mean squares of the rounding errors of an attention in `type` (fp32, fp64, bf16 or
-/// fp16) whose exact inputs and results `exact` holds: q, k, v, dout as they were used, and out,
-/// lse, dq, dk, dv in fp64. `blocks` are the blocks that were merged.
+/// Returns the mean squares of the rounding errors of an attention in the type fp32, fp64,
+/// bf16 or fp16. In `exact`, q, k, v and dout are those that were used, and out, lse, dq, dk and dv
+/// are exact in fp64. The merged blocks are `blocks`.
 AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask,
                                     const MergedBlocks& blocks, double scale, at::ScalarType type);
 

@@ -7,14 +7,14 @@
 
 namespace ringscope::engine {
 
-/// How large the rounding errors of the gradient of attention sinks [Hq] are to be expected in an
-/// attention in `type` whose out, lse and dout `exact` holds: it is one number of few, each a sum
-/// over all queries, and its error on one device may be small by luck.
+/// Returns the expected rounding errors of the gradient of attention sinks [Hq]. The attention is
+/// in `type`, and `exact` has its out, lse and dout. The gradient has few numbers, each a sum over
+/// all queries, so its errors on one device may be small by luck.
 TensorVariance sinkVariance(const at::Tensor& sinks, const LayerAttention& exact,
                             at::ScalarType type);
 
-/// Fills a diff: the gradient `actual` of these sinks [Hq] against exact arithmetic on the dout,
-/// out and lse that backward used; what is wrong in those is judged by itself.
+/// Fills a diff of the gradient `actual` of these sinks [Hq]. The reference is exact arithmetic on
+/// the dout, out and lse that backward used. Errors of these are judged separately.
 void measureSinkGradient(traces::DiffRecord& diff, const at::Tensor& actual,
                          const at::Tensor& sinks, const LayerAttention& used);
 

@@ -35,8 +35,9 @@ at::Tensor lossesOf(const at::Tensor& logits, const at::Tensor& labels) {
   return at::logsumexp(rows, {-1}) - rows.gather(-1, of).squeeze(-1);
 }
 
-/// What the mean loss of these logits is held to when fp32 computes it: a log-sum-exp is off by its
-/// own size and a sum by a few roundings, of a loss that is their difference.
+/// Returns the reference and limit of the mean loss of these logits in fp32. A loss is the
+/// difference of a log-sum-exp, which is off by its own size, and a sum, which is off by a few
+/// roundings.
 HeldTo lossOfLogits(const at::Tensor& logits, const at::Tensor& labels) {
   constexpr double kFew = 16;
   const double loss = lossesOf(logits, labels).mean().item<double>(),

@@ -7,21 +7,21 @@
 
 namespace ringscope::engine {
 
-/// What a parameter's gradient is held to, end to end: the exact step, and, but for attention's own
-/// sinks and in fp64, the exact step around the run's attention where that gave numbers.
-/// `variances`: what each layer's attention is expected to round. `summing`: the mean squares of
-/// what summing over ranks rounds in each row; undefined: unknown.
+/// Returns the references of a parameter's gradient, end to end. The first is the exact step. The
+/// second is the exact step around the run's attention, if that gave numbers. It is left out for
+/// sinks and in fp64. The `variances` are the expected errors of each layer's attention. `summing`
+/// are the mean square errors per row of the sum over ranks; undefined means unknown.
 std::vector<HeldTo> gradientHeldTo(const std::string& name,
                                    const StepVerifier::Unsharded& unsharded,
                                    const std::vector<AttentionVariance>& variances,
                                    const at::Tensor& summing = {});
 
-/// The mean squares of what summing a parameter's gradient over all ranks, in their order, rounds
-/// in each row: 0.41·u of each partial sum, which can be far larger than the end. Undefined where
-/// the ranks handed in no gradients of their own.
+/// Returns the mean square errors per row of summing a parameter's gradient over all ranks in their
+/// order. Each partial sum adds 0.41·u of itself, and can be far larger than the result. Undefined
+/// if the ranks handed in no gradients of their own.
 at::Tensor sumRoundings(const std::string& name, const std::vector<RankStep>& ranks);
 
-/// What a training step has outside its layers, compared end to end with the unsharded step.
+/// Compares the parts of a training step outside its layers with the unsharded step, end to end.
 struct StepEnds {
   std::int32_t train_step;
   const BatchLayout& layout;
@@ -35,7 +35,7 @@ struct StepEnds {
   traces::DiffRecord rotary(const LlamaConfig& config, at::ScalarType type) const;
   traces::DiffRecord logits() const;
   traces::DiffRecord loss(double logged) const;
-  /// Of each parameter; of each cp rank the worst of its dp ranks.
+  /// Returns a diff per parameter. Each cp rank has the worst ratio of its dp ranks.
   std::vector<traces::DiffRecord> gradients() const;
   /// The norm before clipping.
   traces::DiffRecord gradientNorm(double logged) const;

@@ -65,7 +65,7 @@ at::Tensor sinksFor(const std::vector<RankStep>& ranks, Layer layer) {
   return of_dp_ranks.defined() ? of_dp_ranks[0] : of_dp_ranks;
 }
 
-/// What a layer holds of sequence i, as a batch of one.
+/// Returns the part of a layer that belongs to sequence i, as a batch of one.
 LayerAttention sequenceOf(const LayerAttention& a, std::int64_t i) {
   LayerAttention one;
   for (const TensorRow& row : kAttentionTensors) one.*row.field = (a.*row.field).narrow(0, i, 1);
@@ -99,10 +99,10 @@ ShardLayout StepVerifier::ring(const Batch& batch, std::int64_t sequence) const 
   return layoutFor(layout_, batch, sequence).joined(ulysses_);
 }
 
-/// Errors of attention go through the whole step, and how large they then are is measured on one
-/// device. Measured in fp32: merging 64 blocks makes errors of out 4 times those of one block, and
-/// errors of a norm's gradient twice those of one block, which its limit does not allow for; 8
-/// blocks add little to what else is rounded.
+/// Errors of attention go through the whole step, so their final size is measured on one device.
+/// Measured in fp32: merging 64 blocks makes the errors of out 4 times those of one block. It makes
+/// the errors of a norm's gradient twice as large, which its limit does not allow for. Merging 8
+/// blocks adds little to the other rounding errors.
 std::unique_ptr<AttentionOp> StepVerifier::mergingDevice(const Batch& batch) const {
   constexpr int kFewBlocks = 8;
   if (layout_.cpSize() / ulysses_ <= kFewBlocks) return device(batch, fp8_);
@@ -239,7 +239,7 @@ StepVerifier::Unsharded StepVerifier::unsharded(const LlamaWeights& weights, con
 
 namespace {
 
-/// What rounding is expected of the run's own numbers; null where these are no numbers.
+/// Returns the expected errors of the run's own numbers, or null if they are not numbers.
 const TensorVariance* known(const AttentionVariance& variances, const TensorRow& row) {
   if (!row.variance) return nullptr;
   const TensorVariance& variance = variances.*row.variance;

@@ -15,7 +15,7 @@
 
 namespace ringscope::engine {
 
-/// What one rank hands in for the comparison of one training step.
+/// The tensors of one rank for the comparison of one training step.
 struct RankStep {
   std::vector<LayerAttention> layers;
   at::Tensor logits;    ///< [B, S_local, vocab]
@@ -32,10 +32,10 @@ struct RankStep {
 /// had. End to end: the whole step from the same weights without sharding, in fp64.
 class StepVerifier {
  public:
-  /// `layout`: of all sequences, or with kPerDocument of one that is a single document. `fp8`: the
-  /// run rounds q, k and v to e4m3, and end to end so does the one device. `tp`: over so many ranks
-  /// the run splits its weights. `where` the run's attention was computed, one device's is too.
-  /// `ulysses`: so many neighbouring ranks share heads, and merge nothing among themselves.
+  /// `layout` is the layout of all sequences; with kPerDocument, of a sequence that is one
+  /// document. With `fp8`, the run and the one device round q, k and v to e4m3. The weights are
+  /// split over `tp` ranks. Attention of the run and of the one device is computed on `where`.
+  /// Groups of `ulysses` neighbouring ranks share heads, and merge nothing among themselves.
   StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
                bool fp8 = false, int tp = 1, traces::Device where = traces::Device::kCpu,
                int ulysses = 1)
@@ -62,9 +62,9 @@ class StepVerifier {
   struct Unsharded {
     UnshardedStep exact;   ///< in fp64, but with the run's rotary angles
     UnshardedStep device;  ///< by one device in the run's type
-    /// The gradients of both with the results of the run's attention in place, so that what is
-    /// rounded there, in FP8 above all, does not hide what is wrong around it. Empty in fp64, where
-    /// the device computes just what the exact step does, and nothing tells how far a run may be.
+    /// The gradients of both steps with the results of the run's attention in place. The rounding
+    /// of that attention, above all in FP8, then does not hide mistakes around it. Empty in fp64:
+    /// the device computes the same as the exact step, so nothing tells how far a run may be.
     std::map<std::string, at::Tensor> exact_around, device_around;
     int tp = 1;  ///< of the run
   };
@@ -87,7 +87,7 @@ class StepVerifier {
   std::unique_ptr<AttentionOp> device(const Batch& batch, bool fp8) const;
   /// The same that merges as many blocks as the run does.
   std::unique_ptr<AttentionOp> mergingDevice(const Batch& batch) const;
-  /// Of the ring of one sequence: ranks that share heads count as one rank.
+  /// Returns the layout of the ring of one sequence. Ranks that share heads count as one rank.
   ShardLayout ring(const Batch& batch, std::int64_t sequence) const;
   MergedBlocks blocks(const Batch& batch, std::int64_t sequence) const;
   AttentionVariance variance(const LayerAttention& exact, const Batch& batch,

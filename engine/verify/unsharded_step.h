@@ -16,7 +16,7 @@ struct UnshardedStep {
   at::Tensor logits;
   double loss = 0;  ///< mean over targets
   std::map<std::string, at::Tensor> gradients;
-  /// Of each layer: the squared 2-norm that a token's input of attention has, about.
+  /// The approximate squared 2-norm of a token's input of attention, per layer.
   std::vector<double> input_squares;
 
   /// Runs it in `type` from (a copy of) `weights`; cos and sin of the rotary embedding are those

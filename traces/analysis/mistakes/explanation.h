@@ -48,9 +48,9 @@ inline constexpr const char* kFiguresOfSample =
 /// The headings that may stand under "How to fix it", in the order of Framework's values.
 const std::vector<std::string>& explainedFrameworks();
 
-/// Throws inputError that names `source` where the text has not the form of an explanation: a
-/// title, then "What happens", "How to see it here", "How to fix it" with a heading for each
-/// framework, and "Reported in".
+/// Parses an explanation. It has a title and the headings "What happens", "How to see it here",
+/// "How to fix it" with a heading per framework, and "Reported in". Throws inputError that names
+/// `source` if the text has another form.
 Explanation parseExplanation(const std::string& id, const std::string& text,
                              const std::string& source);
 

@@ -10,9 +10,9 @@
 
 namespace ringscope::traces {
 
-/// Why a run with these mistakes of the catalogue cannot work, or which of them would change
-/// nothing of it, and what would help; nothing when nothing is known against it. The command line,
-/// the control connection and the window's form say this sentence. Pure.
+/// Returns why a run with these mistakes cannot work, or which of them would change nothing, and
+/// what would help. Returns nullopt if nothing is known against the run. The command line, the
+/// control connection and the window's form say this sentence.
 std::optional<std::string> refusal(const RunSpec& run, const std::vector<AskedMistake>& mistakes);
 
 /// Why one mistake would change nothing of a run that can be carried out, as far as its settings
