@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # From nothing, most of a build's time goes into headers that every file reads again. With
 # RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
-# Names in anonymous namespaces are therefore distinct within a folder, among all scenes, and among all
-# views. Files that are alike on purpose are compiled one by one: those of the folders in RINGSCOPE_ALIKE,
-# and painters.
+# Names in anonymous namespaces are therefore distinct within a folder, and among all views. Files that are
+# alike on purpose are compiled one by one: those of the folders in RINGSCOPE_ALIKE.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
 set(RINGSCOPE_ALIKE tests/app tests/bench tests/hostile tests/traces tests/viz)
 
@@ -20,9 +19,6 @@ function(ringscope_unity target)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
     if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE)
-      continue()
-    endif()
-    if(folder MATCHES "^viz/views/" AND NOT source MATCHES "_(scene|view)\\.cpp$")
       continue()
     endif()
     string(REGEX REPLACE "^viz/views/.*" "viz/views" folder ${folder})

@@ -9,8 +9,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kSide = 20, kGap = 12, kAbove = 10, kUnder = 10;
-constexpr double kLeft = 16, kRight = 8, kTop = 5, kLine = 18, kLeast = 62;
+constexpr double kCardSide = 20, kCardGap = 12, kAbove = 10, kUnder = 10;
+constexpr double kCardLeft = 16, kCardRight = 8, kCardTop = 5, kLine = 18, kCardLeast = 62;
 
 QString nameFor(const RunCard& card) {
   return text(card.letter + "  " + card.name);
@@ -45,22 +45,23 @@ double wordsHeight(const RunCard& card, double width) {
 }  // namespace
 
 CompareCards::CompareCards(double width, const RunCard& a, const RunCard& b) {
-  const double card = (width - 2 * kSide - kGap) / 2, room = card - kLeft - kRight;
-  first = QRectF(kSide, kAbove, card, kLeast);
-  second = first.translated(card + kGap, 0);
+  const double card = (width - 2 * kCardSide - kCardGap) / 2, room = card - kCardLeft - kCardRight;
+  first = QRectF(kCardSide, kAbove, card, kCardLeast);
+  second = first.translated(card + kCardGap, 0);
   std::ranges::fill(name_width_, room);
   std::ranges::fill(words_width_, room);
-  words_top_ = kTop + kLine;
+  words_top_ = kCardTop + kLine;
   placeButtons(b);
-  double height = kLeast;
+  double height = kCardLeast;
   const RunCard* cards[] = {&a, &b};
   for (const int i : {0, 1})
-    height = std::max(height, words_top_ + wordsHeight(*cards[i], words_width_[i]) + kTop);
+    height = std::max(height, words_top_ + wordsHeight(*cards[i], words_width_[i]) + kCardTop);
   const bool under = buttons.isNull();
   if (under) {
     const double wide = std::min(room, widthOfButtons(3));
-    buttons = QRectF(second.right() - kRight - wide, second.top() + height, wide, kCardButtonHigh);
-    height += kCardButtonHigh + kRight;
+    buttons =
+        QRectF(second.right() - kCardRight - wide, second.top() + height, wide, kCardButtonHigh);
+    height += kCardButtonHigh + kCardRight;
   } else if (words_width_[1] < room) {
     buttons.moveTop(second.top() + (height - kCardButtonHigh) / 2);
   }
@@ -76,12 +77,13 @@ void CompareCards::placeButtons(const RunCard& card) {
     for (const int count : {3, 2}) {
       const double wide = widthOfButtons(count);
       if (words + wide > room) continue;
-      buttons = QRectF(second.right() - kRight - wide, second.top() + kTop, wide, kCardButtonHigh);
+      buttons = QRectF(second.right() - kCardRight - wide, second.top() + kCardTop, wide,
+                       kCardButtonHigh);
       name_width_[1] -= wide;
       if (words == widest(card))
         words_width_[1] -= wide;
       else
-        words_top_ = kTop + kCardButtonHigh + 2;
+        words_top_ = kCardTop + kCardButtonHigh + 2;
       return;
     }
 }
@@ -106,14 +108,14 @@ void CompareCards::paintCard(QPainter& p, const QPointF& shift, int which, const
   p.setPen(Qt::NoPen);
   p.setBrush(which == 0 ? theme.accent : theme.dim);
   p.drawRoundedRect(QRectF(box.left(), box.top(), 4, box.height()), 2, 2);
-  const QRectF line(box.left() + kLeft, box.top() + kTop, name_width_[which],
-                    words_top_ - kTop - (words_top_ > kTop + kLine ? 2 : 0));
+  const QRectF line(box.left() + kCardLeft, box.top() + kCardTop, name_width_[which],
+                    words_top_ - kCardTop - (words_top_ > kCardTop + kLine ? 2 : 0));
   p.setPen(theme.text);
   p.setFont(nameFont());
   p.drawText(
       line, Qt::AlignVCenter,
       p.fontMetrics().elidedText(nameFor(card), Qt::ElideMiddle, static_cast<int>(line.width())));
-  QRectF rest(box.left() + kLeft, box.top() + words_top_, words_width_[which], 0);
+  QRectF rest(box.left() + kCardLeft, box.top() + words_top_, words_width_[which], 0);
   rest = writeWrapped(p, rest, text(card.headline), textFont(12), theme.dim, 2);
   writeWrapped(p, rest, text(card.numbers), monoFont(11), theme.dim, 2);
 }

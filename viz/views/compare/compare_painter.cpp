@@ -11,8 +11,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kSide = 20, kGap = 12, kCostRow = 19, kTitle = 22;
-constexpr double kWideFrom = 1100, kSideWidth = 368, kPositions = 24, kFloor = 24;
+constexpr double kCompareSide = 20, kCompareGap = 12, kCostRow = 19, kCompareTitle = 22;
+constexpr double kWideFrom = 1100, kSideWidth = 368, kComparePositions = 24, kCompareFloor = 24;
 
 QStringList eachAfter(const char* glyph, const std::vector<std::string>& sentences) {
   QStringList all;
@@ -21,17 +21,17 @@ QStringList eachAfter(const char* glyph, const std::vector<std::string>& sentenc
 }
 
 /// The layout of the page, for painting, hit testing and measuring.
-class Layout {
+class CompareLayout {
  public:
-  Layout(const QRectF& area, const CompareScene& scene) : scene_(scene) {
+  CompareLayout(const QRectF& area, const CompareScene& scene) : scene_(scene) {
     const bool wide = area.width() >= kWideFrom;
-    main_ =
-        QRectF(area.left() + kSide, area.top() + CompareCards(area.width(), scene.a, scene.b).head,
-               area.width() - 2 * kSide, 0);
+    main_ = QRectF(area.left() + kCompareSide,
+                   area.top() + CompareCards(area.width(), scene.a, scene.b).head,
+                   area.width() - 2 * kCompareSide, 0);
     beside_ = main_;
     if (wide) {
-      main_.setWidth(main_.width() - kSideWidth - 2 * kGap);
-      beside_.setLeft(main_.right() + 2 * kGap);
+      main_.setWidth(main_.width() - kSideWidth - 2 * kCompareGap);
+      beside_.setLeft(main_.right() + 2 * kCompareGap);
     }
     placeVerdict();
     settings = TextPart::under(main_, "SETTINGS THAT DIFFER", {text(join(scene.settings, " · "))});
@@ -39,7 +39,7 @@ class Layout {
     placePositions();
     placeMap();
     placeRest(wide ? beside_ : main_);
-    bottom = std::max(main_.bottom(), beside_.bottom()) + kTitle;
+    bottom = std::max(main_.bottom(), beside_.bottom()) + kCompareTitle;
   }
 
   QRectF verdict, floor, costs, positions, map;
@@ -72,17 +72,18 @@ class Layout {
                 2;
     }
     if (scene_.lacks_floor) {
-      floor = QRectF(main_.left() + 14, main_.bottom() + height - 8, main_.width() - 28, kFloor);
-      height += kFloor - 2;
+      floor =
+          QRectF(main_.left() + 14, main_.bottom() + height - 8, main_.width() - 28, kCompareFloor);
+      height += kCompareFloor - 2;
     }
     verdict = QRectF(main_.left(), main_.bottom(), main_.width(), height);
-    main_.setBottom(verdict.bottom() + kGap);
+    main_.setBottom(verdict.bottom() + kCompareGap);
   }
   void placeRest(QRectF& column) {
     costs = QRectF(column.left(), column.bottom(), column.width(), 0);
     if (!scene_.costs.empty()) {
-      costs.setHeight(2 * kTitle - 4 + kCostRow * costRows());
-      column.setBottom(costs.bottom() + kGap);
+      costs.setHeight(2 * kCompareTitle - 4 + kCostRow * costRows());
+      column.setBottom(costs.bottom() + kCompareGap);
     }
     QStringList said;
     for (const std::string& line : scene_.doctor) said << text(line);
@@ -91,16 +92,17 @@ class Layout {
     left_out = TextPart::under(column, "NOT COMPARED", eachAfter("– ", scene_.left_out));
   }
   void placeTable() {
-    table = PlaceTable(QPointF(main_.left(), main_.bottom() + kTitle + 4), main_.width(),
+    table = PlaceTable(QPointF(main_.left(), main_.bottom() + kCompareTitle + 4), main_.width(),
                        scene_.places.size());
     const double rows = scene_.places.empty()
                             ? wrappedHeight(text(scene_.no_places), textFont(12), main_.width())
                             : table.box().height();
-    main_.setBottom(table.box().top() + rows + kGap);
+    main_.setBottom(table.box().top() + rows + kCompareGap);
   }
   void placePositions() {
     if (scene_.positions_a.empty()) return;
-    positions = QRectF(main_.left(), main_.bottom(), main_.width(), kPartTitle + 2 * kPositions);
+    positions =
+        QRectF(main_.left(), main_.bottom(), main_.width(), kPartTitle + 2 * kComparePositions);
     main_.setBottom(positions.bottom() + kPartGap);
   }
 
@@ -114,9 +116,10 @@ class Layout {
   QRectF main_, beside_;
 };
 
-class Page {
+class ComparePage {
  public:
-  Page(QPainter& painter, const CompareScene& scene, const Layout& layout, const Theme& theme)
+  ComparePage(QPainter& painter, const CompareScene& scene, const CompareLayout& layout,
+              const Theme& theme)
       : p_(painter), scene_(scene), at_(layout), theme_(theme) {}
 
   void verdict() {
@@ -126,25 +129,25 @@ class Page {
     p_.drawRoundedRect(at_.verdict.adjusted(1, 1, -1, -1), 8, 8);
     QRectF line = at_.verdict.adjusted(14, 8, -14, 0);
     for (int i = 0; i < at_.verdict_lines.size(); ++i) {
-      line = writeWrapped(p_, line, at_.verdict_lines[i], Layout::lineFont(i == 0),
+      line = writeWrapped(p_, line, at_.verdict_lines[i], CompareLayout::lineFont(i == 0),
                           i == 0 ? color : theme_.dim, 2);
     }
     if (at_.floor.isEmpty()) return;
-    writeElided(p_, at_.floor, "Open a second recording of B's run … (E)", Layout::lineFont(false),
-                theme_.accent);
+    writeElided(p_, at_.floor, "Open a second recording of B's run … (E)",
+                CompareLayout::lineFont(false), theme_.accent);
   }
   void positions() {
     if (scene_.positions_a.empty()) return;
     const QRectF rest =
         paintPartTitle(p_, at_.positions,
                        "POSITION IDS, A ABOVE B, IN GLOBAL ORDER; HATCHED WHERE B DIFFERS", theme_);
-    QRectF bar(rest.left() + 24, rest.top(), rest.width() - 24, kPositions - 4);
+    QRectF bar(rest.left() + 24, rest.top(), rest.width() - 24, kComparePositions - 4);
     for (const auto& [letter, runs] :
          {std::pair("A", &scene_.positions_a), {"B", &scene_.positions_b}}) {
       writeElided(p_, QRectF(rest.left(), bar.top(), 20, bar.height()), letter, textFont(12),
                   theme_.dim);
       paintHeldRuns(p_, bar, *runs, theme_);
-      bar.translate(0, kPositions);
+      bar.translate(0, kComparePositions);
     }
   }
   void costs() {
@@ -153,11 +156,11 @@ class Page {
     paintPartTitle(p_, at_.costs,
                    QString("WHAT TRAINING STEP %1 GAVE AND TOOK, ALL RANKS").arg(scene_.train_step),
                    theme_);
-    const double between = columns > 1 ? 2 * kGap : 0;
+    const double between = columns > 1 ? 2 * kCompareGap : 0;
     const double width = (at_.costs.width() - between) / columns;
     for (int column = 0; column < columns; ++column) {
-      QRectF line(at_.costs.left() + (width + between) * column, at_.costs.top() + kTitle - 4,
-                  width, kCostRow);
+      QRectF line(at_.costs.left() + (width + between) * column,
+                  at_.costs.top() + kCompareTitle - 4, width, kCostRow);
       cost(line, {"", "A", "B", "A ÷ B"}, true);
       for (int row = 0; row < rows; ++row) {
         const auto i = static_cast<std::size_t>(column) * static_cast<std::size_t>(rows) +
@@ -169,9 +172,9 @@ class Page {
   }
   void places(const CompareLook& look) {
     const QRectF box = at_.table.box();
-    paintPartTitle(p_, QRectF(box.left(), box.top() - kTitle, box.width(), kTitle),
+    paintPartTitle(p_, QRectF(box.left(), box.top() - kCompareTitle, box.width(), kCompareTitle),
                    QString("PLACES OF TRAINING STEP %1").arg(scene_.train_step), theme_);
-    write(p_, QRectF(box.left(), box.top() - kTitle, box.width(), 16),
+    write(p_, QRectF(box.left(), box.top() - kCompareTitle, box.width(), 16),
           "↑ ↓ choose and go there · Enter opens, closes · N next difference · B both",
           textFont(11), theme_.faint, Qt::AlignRight | Qt::AlignVCenter);
     if (scene_.places.empty()) {
@@ -199,7 +202,7 @@ class Page {
 
   QPainter& p_;
   const CompareScene& scene_;
-  const Layout& at_;
+  const CompareLayout& at_;
   const Theme& theme_;
 };
 
@@ -208,8 +211,8 @@ class Page {
 void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
                   const CompareLook& look, ComparedMapPainter& map, const Theme& theme) {
   p.fillRect(area, theme.background);
-  const Layout layout(area, scene);
-  Page page(p, scene, layout, theme);
+  const CompareLayout layout(area, scene);
+  ComparePage page(p, scene, layout, theme);
   page.verdict();
   layout.settings.paint(p, theme.text, theme);
   page.positions();
@@ -223,11 +226,11 @@ void paintCompare(QPainter& p, const QRectF& area, const CompareScene& scene,
 }
 
 double compareHeight(double width, const CompareScene& scene) {
-  return Layout(QRectF(0, 0, width, 0), scene).bottom;
+  return CompareLayout(QRectF(0, 0, width, 0), scene).bottom;
 }
 
 CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareScene& scene) {
-  const Layout layout(area, scene);
+  const CompareLayout layout(area, scene);
   CompareHit hit;
   hit.floor = layout.floor.contains(point);
   hit.verdict = layout.verdict.contains(point);
@@ -239,11 +242,11 @@ CompareHit compareHit(const QPointF& point, const QRectF& area, const CompareSce
 }
 
 QRectF compareMap(const QRectF& area, const CompareScene& scene) {
-  return Layout(area, scene).map;
+  return CompareLayout(area, scene).map;
 }
 
 QRectF compareRow(const QRectF& area, const CompareScene& scene, std::size_t row) {
-  return Layout(area, scene).table.row(row);
+  return CompareLayout(area, scene).table.row(row);
 }
 
 void paintComparing(QPainter& p, const QRectF& area, const QString& sentence, double progress,

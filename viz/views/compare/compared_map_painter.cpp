@@ -11,14 +11,14 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kBody = 96, kMostLine = 24, kAxis = 16, kScale = 22, kSentence = 36;
-constexpr double kLabels = 56, kWideLabels = 88, kLabel = 15;
+constexpr double kBody = 96, kMostLine = 24, kAxis = 16, kMapScale = 22, kMapSentence = 36;
+constexpr double kMapLabels = 56, kWideLabels = 88, kLabel = 15;
 
 /// The lines of the map alone, without what stands about them.
 QRectF bodyOf(const QRectF& box, const ComparedMap& map) {
   const bool wide = std::ranges::any_of(
       map.lines, [](const std::string& line) { return line.find(',') != std::string::npos; });
-  const double left = wide ? kWideLabels : kLabels;
+  const double left = wide ? kWideLabels : kMapLabels;
   const double height =
       std::min(kBody, kMostLine * static_cast<double>(std::max<std::size_t>(1, map.lines.size())));
   return {box.left() + left, box.top() + kPartTitle, box.width() - left, height};
@@ -129,7 +129,7 @@ void paintLegend(QPainter& p, const QRectF& body, double y, const ComparedMap& m
 }
 
 double sentenceHeight(double width, const ComparedMap& map) {
-  return std::max(kSentence, wrappedHeight(text(map.largest), textFont(12), width) + 6);
+  return std::max(kMapSentence, wrappedHeight(text(map.largest), textFont(12), width) + 6);
 }
 
 QStringList lacksOf(const ComparedMap& map) {
@@ -144,7 +144,7 @@ double comparedMapHeight(double width, const ComparedMap& map) {
   if (map.title.empty()) return 0;
   if (map.empty() && !map.reading)
     return kPartTitle + wrappedHeight(text(map.note), textFont(12), width);
-  double height = kPartTitle + kBody + kAxis + kScale + sentenceHeight(width, map);
+  double height = kPartTitle + kBody + kAxis + kMapScale + sentenceHeight(width, map);
   for (const QString& sentence : lacksOf(map))
     height += wrappedHeight(sentence, textFont(12), width) + 2;
   return height;
@@ -212,7 +212,7 @@ void ComparedMapPainter::paint(QPainter& p, const QRectF& box, const ComparedMap
       p.drawRect(rowBox(body, map, (*hit)->row).adjusted(-1, -1, 1, 1));
     }
   paintLegend(p, body, box.top() + kPartTitle + kBody + kAxis, map, theme);
-  rest.setTop(box.top() + kPartTitle + kBody + kAxis + kScale);
+  rest.setTop(box.top() + kPartTitle + kBody + kAxis + kMapScale);
   const std::string said =
       look.hovered ? describeRow(map, look.hovered->row, look.hovered->of) + "." : map.largest;
   writeWrapped(p, rest, text(said), textFont(12), look.hovered ? theme.text : theme.dim, 0);

@@ -9,18 +9,18 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kWide = 860;  // from here on there is room for what places took
-constexpr double kBar = 84, kSize = 96, kGap = 12, kTime = 68, kBytes = 76;
+constexpr double kPlaceWide = 860;  // from here on there is room for what places took
+constexpr double kPlaceBar = 84, kSize = 96, kPlaceGap = 12, kTime = 68, kBytes = 76;
 
 /// The columns of a row, as distances from its left. Each ends where the next begins.
-struct Columns {
-  explicit Columns(double width)
-      : costs(width >= kWide),
+struct PlaceColumns {
+  explicit PlaceColumns(double width)
+      : costs(width >= kPlaceWide),
         name(costs ? 216 : std::min(190.0, width * 0.28)),
         bar(name),
-        size(bar + kBar + kGap),
-        where(size + kSize + kGap),
-        end(width - kGap),
+        size(bar + kPlaceBar + kPlaceGap),
+        where(size + kSize + kPlaceGap),
+        end(width - kPlaceGap),
         took(costs ? end - 2 * (kTime + kBytes) : end) {}
   bool costs;
   double name, bar, size, where, end;
@@ -85,13 +85,13 @@ void PlaceTable::paint(QPainter& p, const std::vector<PlaceRow>& places, const Q
 
 void PlaceTable::paintHead(QPainter& p, const Theme& theme) const {
   const QRectF box(box_.topLeft(), QSizeF(box_.width(), kHead));
-  const Columns at(box.width());
+  const PlaceColumns at(box.width());
   p.setPen(Qt::NoPen);
   p.setBrush(theme.raised);
   p.drawRoundedRect(box, 4, 4);
   p.setPen(theme.dim);
   p.setFont(partFont());
-  say(p, part(box, kGap, at.name), "place");
+  say(p, part(box, kPlaceGap, at.name), "place");
   if (at.costs) {
     double x = at.took;
     for (const auto& [words, width] :
@@ -100,17 +100,17 @@ void PlaceTable::paintHead(QPainter& p, const Theme& theme) const {
       x += width;
     }
   }
-  say(p, part(box, at.bar, at.where - kGap), "largest difference, of its size");
-  say(p, part(box, at.where, at.took - kGap), "where");
+  say(p, part(box, at.bar, at.where - kPlaceGap), "largest difference, of its size");
+  say(p, part(box, at.where, at.took - kPlaceGap), "where");
 }
 
 void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
                           const Theme& theme) const {
-  const Columns at(box.width());
+  const PlaceColumns at(box.width());
   const bool inner = !place.heads && !place.alone;
   p.setPen(inner ? theme.dim : theme.text);
   p.setFont(textFont(12, place.heads ? QFont::DemiBold : QFont::Normal));
-  if (place.heads) say(p, part(box, kGap, kOpener), place.open ? "▾" : "▸");
+  if (place.heads) say(p, part(box, kPlaceGap, kOpener), place.open ? "▾" : "▸");
   say(p, part(box, kOpener + (inner ? 14 : 0), at.name), place.name.c_str());
   p.setFont(monoFont(11));
   if (at.costs && !place.attends.empty()) {
@@ -124,17 +124,17 @@ void PlaceTable::paintRow(QPainter& p, const QRectF& box, const PlaceRow& place,
       x += width;
     }
   }
-  const QRectF track(box.left() + at.bar, box.center().y() - 4, kBar, 8);
+  const QRectF track(box.left() + at.bar, box.center().y() - 4, kPlaceBar, 8);
   const QColor color = agreementColor(place.agreement, theme);
   paintBar(p, track, place.bar, place.agreement == Agreement::kUnknown ? theme.dim : color, theme);
   p.setPen(color);
-  say(p, part(box, at.size, at.where - kGap),
+  say(p, part(box, at.size, at.where - kPlaceGap),
       QString(glyphOf(place.agreement)) + place.size.c_str());
   p.setPen(theme.dim);
   p.setFont(textFont(12));
   QString where = place.first ? "▲ first" : place.steepest ? "▲ steepest" : "";
   if (!where.isEmpty() && !place.where.empty()) where += " · ";
-  const double end = at.costs && !place.attends.empty() ? at.took - kGap : at.end;
+  const double end = at.costs && !place.attends.empty() ? at.took - kPlaceGap : at.end;
   say(p, part(box, at.where, end), where + place.where.c_str());
 }
 

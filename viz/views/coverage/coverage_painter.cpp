@@ -9,24 +9,25 @@ namespace ringscope::viz {
 namespace {
 
 /// The canvas that all parts of the drawing share.
-struct Canvas {
+struct CoverageCanvas {
   QPainter& p;
   QRectF area;
   const CoverageScene& scene;
   const Theme& theme;
 };
 
-constexpr double kMatrixLeft = 84, kTop = 84, kMargin = 24, kBeside = 56;
-constexpr double kLeastWork = 280, kLeastMatrix = 160;  // widths
-constexpr double kLeastPitch = 13, kMostPitch = 40;     // of the list of ranks
-constexpr double kName = 54, kCount = 52, kWait = 74;   // its columns beside the bars
-constexpr double kNumberFrom = 26;                      // side of a cell with its ring step
+constexpr double kMatrixLeft = 84, kCoverageTop = 84, kCoverageMargin = 24, kBeside = 56;
+constexpr double kLeastWork = 280, kLeastMatrix = 160;               // widths
+constexpr double kCoverageLeastPitch = 13, kCoverageMostPitch = 40;  // of the list of ranks
+constexpr double kCoverageName = 54, kCount = 52,
+                 kCoverageWait = 74;  // its columns beside the bars
+constexpr double kNumberFrom = 26;    // side of a cell with its ring step
 
 QRectF matrixOf(const QRectF& area) {
-  const double beside_work = area.width() - kMatrixLeft - kBeside - kLeastWork - kMargin;
+  const double beside_work = area.width() - kMatrixLeft - kBeside - kLeastWork - kCoverageMargin;
   const double side = std::min(
       {area.width() * 0.62 - 110, std::max(kLeastMatrix, beside_work), area.height() - 130});
-  return {area.left() + kMatrixLeft, area.top() + kTop, side, side};
+  return {area.left() + kMatrixLeft, area.top() + kCoverageTop, side, side};
 }
 
 QRectF cellRect(const QRectF& matrix, int chunks, int q, int k) {
@@ -40,7 +41,7 @@ std::string headFor(const CoverageScene& scene) {
   return "the mask that was meant is not recorded";
 }
 
-void drawHead(const Canvas& c) {
+void drawHead(const CoverageCanvas& c) {
   const QRectF page = c.area.adjusted(24, 0, -24, 0);
   paintTitle(c.p, titleLine(c.area), "Who attended what, and when", c.theme.text, 15);
   write(c.p, QRectF(page.left(), page.top() + 34, page.width(), 22), text(headFor(c.scene)),
@@ -52,7 +53,7 @@ void drawHead(const Canvas& c) {
 
 /// A strip of the cell for each rank that attends some of the heads; below the diagonal where only
 /// that is attended.
-void drawPainters(const Canvas& c, const QRectF& box, int query, int key) {
+void drawPainters(const CoverageCanvas& c, const QRectF& box, int query, int key) {
   const std::vector<WorldRank> painters = c.scene.pairPainters(query, key);
   const double width = box.width() / static_cast<double>(painters.size());
   const bool diagonal = c.scene.at(query, key).diagonal;
@@ -72,7 +73,7 @@ void drawPainters(const Canvas& c, const QRectF& box, int query, int key) {
   }
 }
 
-void drawCell(const Canvas& c, const QRectF& box, int query, int key) {
+void drawCell(const CoverageCanvas& c, const QRectF& box, int query, int key) {
   const PairCell& cell = c.scene.at(query, key);
   c.p.setPen(Qt::NoPen);
   c.p.setBrush(cell.masked() ? c.theme.background : c.theme.raised);
@@ -98,7 +99,7 @@ void drawCell(const Canvas& c, const QRectF& box, int query, int key) {
   }
 }
 
-void drawAxes(const Canvas& c) {
+void drawAxes(const CoverageCanvas& c) {
   c.p.setFont(monoFont(11));
   c.p.setPen(c.theme.dim);
   const QRectF m = matrixOf(c.area);
@@ -127,12 +128,12 @@ QString shortCount(double count) {
                      : QString("%L1 M").arg(count / 1e6, 0, 'f', count < 1e8 ? 1 : 0);
 }
 
-void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
+void drawRank(const CoverageCanvas& c, const QRectF& row, std::size_t i) {
   const WorldRank rank = c.scene.ranks[i];
   const double largest =
       std::max(1e-9, *std::max_element(c.scene.work_total.begin(), c.scene.work_total.end()));
   const double thin = row.height() < 20 ? 0.2 : 0.38;
-  const QRectF bar = row.adjusted(kName, 0, -kCount - kWait, -row.height() * thin);
+  const QRectF bar = row.adjusted(kCoverageName, 0, -kCount - kCoverageWait, -row.height() * thin);
   const int size = row.height() < 15 ? 11 : 12;
   c.p.setPen(rank == c.scene.selected ? c.theme.text : c.theme.dim);
   c.p.setFont(textFont(size));
@@ -148,8 +149,8 @@ void drawRank(const Canvas& c, const QRectF& row, std::size_t i) {
   c.p.drawRect(
       QRectF(bar.topLeft(),
              QSizeF(bar.width() * std::min(1.0, c.scene.work_done[i] / largest), bar.height())));
-  write(c.p, words.adjusted(0, 0, -kWait, 0), shortCount(c.scene.work_total[i]), monoFont(size),
-        c.theme.text, Qt::AlignVCenter | Qt::AlignRight);
+  write(c.p, words.adjusted(0, 0, -kCoverageWait, 0), shortCount(c.scene.work_total[i]),
+        monoFont(size), c.theme.text, Qt::AlignVCenter | Qt::AlignRight);
   const bool most = rank == c.scene.longestWaiting();
   write(c.p, words, describeDuration(c.scene.wait_ns[i]).c_str(),
         monoFont(size, most ? QFont::Bold : QFont::Normal), most ? c.theme.wait : c.theme.dim,
@@ -169,8 +170,8 @@ QString balanceText(const CoverageScene& scene) {
   return words;
 }
 
-void drawWork(const Canvas& c) {
-  const double left = matrixOf(c.area).right() + kBeside, right = c.area.right() - kMargin;
+void drawWork(const CoverageCanvas& c) {
+  const double left = matrixOf(c.area).right() + kBeside, right = c.area.right() - kCoverageMargin;
   if (right - left < 120) return;
   c.p.setPen(c.theme.dim);
   c.p.setFont(partFont());
@@ -180,9 +181,9 @@ void drawWork(const Canvas& c) {
   const QString words = balanceText(c.scene);
   const double said = wrappedHeight(words, textFont(13), right - left);
   const auto ranks = static_cast<double>(std::max<std::size_t>(1, c.scene.ranks.size()));
-  const double pitch =
-      std::clamp((c.area.height() - kTop - said - 24) / ranks, kLeastPitch, kMostPitch);
-  double y = c.area.top() + kTop + 4;
+  const double pitch = std::clamp((c.area.height() - kCoverageTop - said - 24) / ranks,
+                                  kCoverageLeastPitch, kCoverageMostPitch);
+  double y = c.area.top() + kCoverageTop + 4;
   for (std::size_t r = 0; r < c.scene.ranks.size(); ++r, y += pitch)
     drawRank(c, QRectF(left, y, right - left, pitch), r);
   write(c.p, QRectF(left, y + 8, right - left, said + 2), words, textFont(13), c.theme.text,
@@ -195,7 +196,7 @@ void paintCoverage(QPainter& painter, const QRectF& area, const CoverageScene& s
                    const Theme& theme) {
   painter.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(painter, area, scene.note, theme);
-  const Canvas canvas{painter, area, scene, theme};
+  const CoverageCanvas canvas{painter, area, scene, theme};
   drawHead(canvas);
   const QRectF matrix = matrixOf(area);
   for (int q = 0; q < scene.chunks; ++q)
@@ -208,8 +209,8 @@ void paintCoverage(QPainter& painter, const QRectF& area, const CoverageScene& s
 double coverageHeight(double width, const CoverageScene& scene) {
   if (!scene.note.empty()) return 0;
   const double matrix = matrixOf(QRectF(0, 0, width, 1e4)).right();
-  const double beside = std::max(120.0, width - matrix - kBeside - kMargin);
-  return kTop + kLeastPitch * static_cast<double>(scene.ranks.size()) +
+  const double beside = std::max(120.0, width - matrix - kBeside - kCoverageMargin);
+  return kCoverageTop + kCoverageLeastPitch * static_cast<double>(scene.ranks.size()) +
          wrappedHeight(balanceText(scene), textFont(13), beside) + 24;
 }
 

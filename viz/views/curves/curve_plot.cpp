@@ -13,7 +13,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kTitle = 24, kSteps = 20, kLabels = 76, kValue = 96;
+constexpr double kPlotTitle = 24, kSteps = 20, kPlotLabels = 76, kValue = 96;
 constexpr double kLeastMultiple = 1e-3;  // below it nobody cares how far
 
 bool isNumber(const std::optional<double>& value) {
@@ -24,7 +24,7 @@ bool isNumber(const std::optional<double>& value) {
 
 CurvePlot::CurvePlot(const QRectF& box, const std::vector<std::int32_t>& steps, const Curve& curve)
     : whole_(box),
-      plot_(box.adjusted(kLabels, kTitle, -8, -kSteps)),
+      plot_(box.adjusted(kPlotLabels, kPlotTitle, -8, -kSteps)),
       steps_(steps),
       curve_(curve),
       logarithmic_(curve.says == Curve::Says::kMultiple) {
@@ -107,7 +107,7 @@ void CurvePlot::drawAxes(QPainter& p, const Theme& theme) const {
     p.setPen(QPen(theme.line, 1));
     p.drawLine(QPointF(plot_.left(), height), QPointF(plot_.right(), height));
     p.setPen(theme.dim);
-    p.drawText(QRectF(whole_.left(), height - 9, kLabels - 8, 18),
+    p.drawText(QRectF(whole_.left(), height - 9, kPlotLabels - 8, 18),
                Qt::AlignRight | Qt::AlignVCenter,
                text(describe(curve_, logarithmic_ ? std::pow(10, at) : at)));
   }
@@ -123,7 +123,7 @@ void CurvePlot::drawAxes(QPainter& p, const Theme& theme) const {
 }
 
 void CurvePlot::drawTitle(QPainter& p, std::int32_t train_step, const Theme& theme) const {
-  const QRectF line(plot_.left(), whole_.top(), plot_.width(), kTitle - 4);
+  const QRectF line(plot_.left(), whole_.top(), plot_.width(), kPlotTitle - 4);
   p.setPen(theme.text);
   p.setFont(textFont(13, QFont::DemiBold));
   p.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,

@@ -13,10 +13,11 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kHead = 70, kFoot = 24, kGap = 16, kLeast = 92, kWide = 560;
+constexpr double kCurvesHead = 70, kCurvesFoot = 24, kCurvesGap = 16, kCurvesLeast = 92,
+                 kCurvesWide = 560;
 
 int columnsFor(double width) {
-  return width < kWide ? 1 : 2;
+  return width < kCurvesWide ? 1 : 2;
 }
 
 int rowsFor(double width, const CurvesScene& scene) {
@@ -26,15 +27,16 @@ int rowsFor(double width, const CurvesScene& scene) {
 
 /// The box of each curve, with its title and labels.
 std::vector<QRectF> boxesOf(const QRectF& area, const CurvesScene& scene) {
-  const QRectF all = area.adjusted(24, kHead, -24, -kFoot);
+  const QRectF all = area.adjusted(24, kCurvesHead, -24, -kCurvesFoot);
   const int columns = columnsFor(area.width()), rows = rowsFor(area.width(), scene);
-  const double w = (all.width() - kGap * (columns - 1)) / columns,
-               h = (all.height() - kGap * (rows - 1)) / std::max(1, rows);
+  const double w = (all.width() - kCurvesGap * (columns - 1)) / columns,
+               h = (all.height() - kCurvesGap * (rows - 1)) / std::max(1, rows);
   std::vector<QRectF> boxes;
   boxes.reserve(scene.curves.size());
   for (int i = 0; i < static_cast<int>(scene.curves.size()); ++i) {
     const int row = i / columns, column = i % columns;
-    boxes.emplace_back(all.left() + (w + kGap) * column, all.top() + (h + kGap) * row, w, h);
+    boxes.emplace_back(all.left() + (w + kCurvesGap) * column, all.top() + (h + kCurvesGap) * row,
+                       w, h);
   }
   return boxes;
 }
@@ -56,7 +58,7 @@ void drawFoot(QPainter& p, const QRectF& area, const CurvesScene& scene, const T
   if (!scene.missing.empty()) words += " " + text(scene.missing);
   p.setPen(theme.dim);
   p.setFont(textFont(12));
-  const QRectF line(area.left() + 24, area.bottom() - kFoot, area.width() - 48, kFoot);
+  const QRectF line(area.left() + 24, area.bottom() - kCurvesFoot, area.width() - 48, kCurvesFoot);
   p.drawText(line, Qt::AlignVCenter, elided(p.fontMetrics(), words, line.width()));
 }
 
@@ -85,7 +87,9 @@ std::optional<std::int32_t> curvesHit(const QPointF& point, const QRectF& area,
 
 double curvesHeight(double width, const CurvesScene& scene) {
   const int rows = rowsFor(width, scene);
-  return scene.note.empty() ? kHead + kFoot + rows * kLeast + (rows - 1) * kGap : 0;
+  return scene.note.empty()
+             ? kCurvesHead + kCurvesFoot + rows * kCurvesLeast + (rows - 1) * kCurvesGap
+             : 0;
 }
 
 }  // namespace ringscope::viz

@@ -13,23 +13,23 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kMargin = 24, kTop = 14, kTitle = 26, kHeads = 20, kGap = 12;
-constexpr double kLeastRow = 20, kRestRow = 20, kLeastRest = 190, kMostMap = 760;
+constexpr double kDiffMargin = 24, kDiffTop = 14, kDiffTitle = 26, kDiffHeads = 20, kDiffGap = 12;
+constexpr double kDiffLeastRow = 20, kRestRow = 20, kLeastRest = 190, kMostMap = 760;
 constexpr double kValueWidth = 96;  // of "▲ 8,400×"
 
 /// The layout of the page, for painting and hit testing.
-class Layout {
+class DiffLayout {
  public:
-  Layout(const QRectF& area, const DiffScene& scene) : area_(area), scene_(scene) {}
+  DiffLayout(const QRectF& area, const DiffScene& scene) : area_(area), scene_(scene) {}
 
   bool wide() const { return area_.width() > 1180; }
   double width() const { return wide() ? area_.width() * 0.52 : area_.width(); }  ///< of tables
   double tablesBottom() const { return tableTop(scene_.tables.size()); }
   double tableTop(std::size_t table) const {
-    double y = area_.top() + kTop;
+    double y = area_.top() + kDiffTop;
     for (std::size_t t = 0; t < table; ++t)
-      y += kTitle + kHeads + rowHeight() * static_cast<double>(scene_.tables[t].layers.size()) +
-           kGap;
+      y += kDiffTitle + kDiffHeads +
+           rowHeight() * static_cast<double>(scene_.tables[t].layers.size()) + kDiffGap;
     return y;
   }
   double rowHeight() const {
@@ -37,10 +37,11 @@ class Layout {
     const double others = wide() ? 260 : 320;
     return std::clamp(
         (area_.height() - others) / static_cast<double>(2 * std::max<std::size_t>(1, layers)),
-        kLeastRow, 34.0);
+        kDiffLeastRow, 34.0);
   }
   double pitch(const DiffTable& table) const {
-    return std::min(110.0, (width() - kLeft - kMargin) / static_cast<double>(table.tensors.size()));
+    return std::min(110.0,
+                    (width() - kLeft - kDiffMargin) / static_cast<double>(table.tensors.size()));
   }
   double columnLeft(const DiffTable& table, std::size_t column) const {
     return area_.left() + kLeft + static_cast<double>(column) * pitch(table);
@@ -48,22 +49,22 @@ class Layout {
   QRectF cell(std::size_t table, std::size_t layer, std::size_t column) const {
     const DiffTable& t = scene_.tables[table];
     return {columnLeft(t, column),
-            tableTop(table) + kTitle + kHeads + static_cast<double>(layer) * rowHeight(),
+            tableTop(table) + kDiffTitle + kDiffHeads + static_cast<double>(layer) * rowHeight(),
             pitch(t) - 4, rowHeight() - 4};
   }
   /// Returns the box, under the tables, for tensors outside the layers.
   QRectF rest() const {
-    const double room = width() - 2 * kMargin, top = tablesBottom();
-    return {area_.left() + kMargin, top, wide() ? room : room * 0.42, area_.bottom() - top - 8};
+    const double room = width() - 2 * kDiffMargin, top = tablesBottom();
+    return {area_.left() + kDiffMargin, top, wide() ? room : room * 0.42, area_.bottom() - top - 8};
   }
   /// The error map with its title: beside the tables, or else beside the rest.
   QRectF map() const {
     if (wide())
-      return {area_.left() + width() + 16, area_.top() + kTop, area_.width() - width() - 40,
-              std::min(kMostMap, area_.height() - 2 * kTop)};
+      return {area_.left() + width() + 16, area_.top() + kDiffTop, area_.width() - width() - 40,
+              std::min(kMostMap, area_.height() - 2 * kDiffTop)};
     const QRectF beside = rest();
-    const double left = beside.right() + kMargin;
-    return {left, beside.top(), area_.right() - kMargin - left, beside.height()};
+    const double left = beside.right() + kDiffMargin;
+    return {left, beside.top(), area_.right() - kDiffMargin - left, beside.height()};
   }
   std::vector<UnitButton> units() const {
     std::vector<UnitButton> buttons = {{ErrorUnit::kLimit, "limit", {}},
@@ -119,15 +120,15 @@ void drawCell(QPainter& p, const QRectF& box, const DiffCell& cell, const Theme&
   p.drawText(box, Qt::AlignCenter, words);
 }
 
-void drawTable(QPainter& p, const QRectF& area, const Layout& layout, std::size_t at,
+void drawTable(QPainter& p, const QRectF& area, const DiffLayout& layout, std::size_t at,
                const DiffTable& table, const Theme& theme) {
-  const double left = area.left() + kMargin, top = layout.tableTop(at);
-  drawTitle(p, QRectF(left, top, layout.width() - 2 * kMargin, 22), text(table.title),
+  const double left = area.left() + kDiffMargin, top = layout.tableTop(at);
+  drawTitle(p, QRectF(left, top, layout.width() - 2 * kDiffMargin, 22), text(table.title),
             text(table.note), theme.dim, theme);
   p.setFont(monoFont(12));
   p.setPen(theme.dim);
   for (std::size_t c = 0; c < table.tensors.size(); ++c)
-    p.drawText(QRectF(layout.columnLeft(table, c), top + kTitle, layout.pitch(table) - 4, 18),
+    p.drawText(QRectF(layout.columnLeft(table, c), top + kDiffTitle, layout.pitch(table) - 4, 18),
                Qt::AlignCenter, text(table.tensors[c]));
   for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
     const QRectF first = layout.cell(at, layer, 0);
@@ -170,7 +171,7 @@ void drawRestRow(QPainter& p, const QRectF& row, const DiffRow& diff, bool with_
 }
 
 /// As many rows as have room, and how many there are more.
-void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& rows,
+void drawRest(QPainter& p, const DiffLayout& layout, const std::vector<DiffRow>& rows,
               const Theme& theme) {
   const QRectF box = layout.rest();
   const bool wrong = std::ranges::any_of(rows, &DiffRow::wrong);
@@ -205,7 +206,7 @@ void drawRest(QPainter& p, const Layout& layout, const std::vector<DiffRow>& row
 }
 
 /// Draws the map of the error in the chosen tensor of the viewed layer.
-void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Theme& theme) {
+void drawMap(QPainter& p, const DiffLayout& layout, const DiffScene& scene, const Theme& theme) {
   const QRectF area = layout.map();
   paintTitle(
       p, QRectF(area.left(), area.top(), layout.units().front().box.left() - area.left() - 8, 22),
@@ -229,7 +230,7 @@ void drawMap(QPainter& p, const Layout& layout, const DiffScene& scene, const Th
 void paintDiff(QPainter& p, const QRectF& area, const DiffScene& scene, const Theme& theme) {
   p.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
-  const Layout layout(area, scene);
+  const DiffLayout layout(area, scene);
   for (std::size_t t = 0; t < scene.tables.size(); ++t)
     drawTable(p, area, layout, t, scene.tables[t], theme);
   drawRest(p, layout, scene.rest, theme);
@@ -238,12 +239,12 @@ void paintDiff(QPainter& p, const QRectF& area, const DiffScene& scene, const Th
 
 double diffHeight(double width, const DiffScene& scene) {
   if (!scene.note.empty()) return 0;
-  return Layout({0, 0, width, 1}, scene).tablesBottom() + kLeastRest;
+  return DiffLayout({0, 0, width, 1}, scene).tablesBottom() + kLeastRest;
 }
 
 std::optional<DiffCell> diffHit(const QPointF& point, const QRectF& area, const DiffScene& scene) {
   if (!scene.note.empty()) return std::nullopt;
-  const Layout layout(area, scene);
+  const DiffLayout layout(area, scene);
   for (std::size_t t = 0; t < scene.tables.size(); ++t)
     for (std::size_t layer = 0; layer < scene.tables[t].layers.size(); ++layer)
       for (std::size_t c = 0; c < scene.tables[t].tensors.size(); ++c)
@@ -254,7 +255,7 @@ std::optional<DiffCell> diffHit(const QPointF& point, const QRectF& area, const 
 }
 
 std::vector<UnitButton> diffUnits(const QRectF& area, const DiffScene& scene) {
-  return scene.note.empty() ? Layout(area, scene).units() : std::vector<UnitButton>();
+  return scene.note.empty() ? DiffLayout(area, scene).units() : std::vector<UnitButton>();
 }
 
 }  // namespace ringscope::viz

@@ -14,7 +14,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr int kBinsADecade = 6;
-constexpr double kScale = 10;  // height of the strip of colours
+constexpr double kErrorMapScale = 10;  // height of the strip of colours
 
 /// Returns the error that counts as 1: the limit, one unit roundoff as an absolute or relative
 /// error, or one ULP.
@@ -108,7 +108,7 @@ void paintErrorHistogram(QPainter& p, const QRectF& area, const ErrorMap& map, E
   const int decades = decadesOf(map, unit);
   const auto bins = logHistogram(map.values, unitOf(unit), decades, kBinsADecade);
   const auto most = *std::max_element(bins.begin(), bins.end());
-  const QRectF box = area.adjusted(54, 0, 0, -20 - kScale);
+  const QRectF box = area.adjusted(54, 0, 0, -20 - kErrorMapScale);
   const double pitch = box.width() / static_cast<double>(bins.size());
   const double bars = std::max(8.0, box.height() - 16);  // under the line that says what they are
   const int limit = unit == ErrorUnit::kLimit ? kBinsADecade - 1 : static_cast<int>(bins.size());
@@ -123,13 +123,14 @@ void paintErrorHistogram(QPainter& p, const QRectF& area, const ErrorMap& map, E
   }
   p.setPen(QPen(theme.line, 1));
   p.drawLine(box.bottomLeft(), box.bottomRight());
-  drawScale(p, QRectF(box.left(), box.bottom() + 2, box.width(), kScale - 2), map, unit, theme);
+  drawScale(p, QRectF(box.left(), box.bottom() + 2, box.width(), kErrorMapScale - 2), map, unit,
+            theme);
   p.setFont(monoFont(11));
   p.setPen(theme.dim);
   const int every = decades > 6 ? 2 : 1;
   for (int d = 0; d <= decades; d += every) {
     const double x = box.left() + pitch * kBinsADecade * d;
-    p.drawText(QRectF(x - 30, box.bottom() + kScale + 3, 60, 16), Qt::AlignCenter,
+    p.drawText(QRectF(x - 30, box.bottom() + kErrorMapScale + 3, 60, 16), Qt::AlignCenter,
                d == 0   ? "0.1"
                : d <= 4 ? QString::number(std::pow(10, d - 1))
                         : QString("1e%1").arg(d - 1));

@@ -8,7 +8,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kHead = 29, kPaneGap = 8;
+constexpr int kPaneHead = 29, kPaneGap = 8;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void ExplanationPane::setLook(const Theme& theme, double zoom) {
 }
 
 void ExplanationPane::resizeEvent(QResizeEvent*) {
-  const int head = static_cast<int>(kHead * zoom_), gap = static_cast<int>(kPaneGap * zoom_);
+  const int head = static_cast<int>(kPaneHead * zoom_), gap = static_cast<int>(kPaneGap * zoom_);
   const int wide = save_->sizeHint().width();
   save_->setGeometry(width() - wide, 0, wide, head);
   title_->setGeometry(0, 0, width() - wide - gap, head);

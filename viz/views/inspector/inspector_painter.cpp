@@ -11,19 +11,19 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kMargin = 20;
+constexpr double kInspectorMargin = 20;
 
 /// Text and drawings from top to bottom.
-class Page {
+class InspectorPage {
  public:
-  Page(QPainter& painter, const QRectF& area, const Theme& t)
+  InspectorPage(QPainter& painter, const QRectF& area, const Theme& t)
       : p(painter), theme(t), y(area.top() + 18), left_(area.left()), width_(area.width()) {}
   QPainter& p;
   const Theme& theme;
   double y;
 
   QRectF row(double height) {
-    const QRectF r(left_ + kMargin, y, width_ - 2 * kMargin, height);
+    const QRectF r(left_ + kInspectorMargin, y, width_ - 2 * kInspectorMargin, height);
     y += height;
     return r;
   }
@@ -34,7 +34,7 @@ class Page {
   }
   void wrapped(const QString& words, const QFont& font, const QColor& color) {
     p.setFont(font);
-    const QRectF space(left_ + kMargin, y, width_ - 2 * kMargin, 2000);
+    const QRectF space(left_ + kInspectorMargin, y, width_ - 2 * kInspectorMargin, 2000);
     QRectF used = p.boundingRect(space, Qt::TextWordWrap, words);
     p.setPen(color);
     p.drawText(used, Qt::TextWordWrap, words);
@@ -51,7 +51,7 @@ class Page {
   }
   /// The same in two lines where one has no room for both.
   void fact(const QString& name, const QString& value, const QColor& color) {
-    const double room = width_ - 2 * kMargin - 10;
+    const double room = width_ - 2 * kInspectorMargin - 10;
     const double words = QFontMetricsF(textFont(12)).horizontalAdvance(name) +
                          QFontMetricsF(monoFont(12)).horizontalAdvance(value);
     if (words <= room) return pair(name, value, color);
@@ -64,7 +64,7 @@ class Page {
   double left_, width_;
 };
 
-void drawRank(Page& page, const InspectorScene& scene) {
+void drawRank(InspectorPage& page, const InspectorScene& scene) {
   page.wrapped(text(scene.title), textFont(17, QFont::DemiBold), page.theme.text);
   page.wrapped(text(scene.attending), textFont(12), page.theme.dim);
   page.pair("attends for", describeDuration(scene.attend_ns).c_str(), page.theme.text);
@@ -75,7 +75,7 @@ void drawRank(Page& page, const InspectorScene& scene) {
   page.gap(10);
 }
 
-void drawLseLine(Page& page, const LseLine& line) {
+void drawLseLine(InspectorPage& page, const LseLine& line) {
   QPainter& p = page.p;
   const QRectF r = page.row(31);
   write(p, r, QString("step %1").arg(line.ring_step.value()), monoFont(12), page.theme.dim,
@@ -100,7 +100,7 @@ void drawLseLine(Page& page, const LseLine& line) {
         Qt::AlignVCenter | Qt::AlignRight);
 }
 
-void drawLse(Page& page, const InspectorScene& scene) {
+void drawLse(InspectorPage& page, const InspectorScene& scene) {
   page.section("LOG-SUM-EXP BY BLOCK, MEAN OF ITS ROWS");
   for (const LseLine& line : scene.lse) drawLseLine(page, line);
   if (!scene.lse_note.empty()) page.wrapped(text(scene.lse_note), textFont(12), page.theme.dim);
@@ -133,7 +133,7 @@ void drawStack(QPainter& p, const QRectF& chart, const MemorySeries& memory) {
   }
 }
 
-void drawCategories(Page& page) {
+void drawCategories(InspectorPage& page) {
   int item = 0;
   QRectF legend;
   for (const CategoryStyle& style : kCategoryStyles) {
@@ -145,7 +145,7 @@ void drawCategories(Page& page) {
   }
 }
 
-void drawMemory(Page& page, const InspectorScene& scene, std::int64_t instant_ns) {
+void drawMemory(InspectorPage& page, const InspectorScene& scene, std::int64_t instant_ns) {
   page.section(QString("MEMORY, RANK %1").arg(scene.rank.value()));
   const MemorySeries& memory = *scene.memory;
   if (memory.peak_bytes == 0) return page.text("not recorded", textFont(12), page.theme.dim, 22);
@@ -160,7 +160,7 @@ void drawMemory(Page& page, const InspectorScene& scene, std::int64_t instant_ns
   page.gap(10);
 }
 
-void drawDiff(Page& page, const InspectorScene& scene) {
+void drawDiff(InspectorPage& page, const InspectorScene& scene) {
   page.section("AGAINST UNSHARDED ATTENTION");
   if (scene.worst.empty()) {
     page.wrapped(text("not recorded; " + scene.worst_advice), textFont(12), page.theme.dim);
@@ -172,7 +172,7 @@ void drawDiff(Page& page, const InspectorScene& scene) {
   page.gap(10);
 }
 
-void drawDoctor(Page& page, const InspectorScene& scene) {
+void drawDoctor(InspectorPage& page, const InspectorScene& scene) {
   page.section("DOCTOR");
   if (!scene.doctor.empty()) return page.wrapped(text(scene.doctor), textFont(12), page.theme.dim);
   if (!scene.doctor_headline.empty())
@@ -194,7 +194,7 @@ void drawDoctor(Page& page, const InspectorScene& scene) {
 /// Returns where it ends.
 double draw(QPainter& p, const QRectF& area, const InspectorScene& scene, std::int64_t instant_ns,
             const Theme& theme) {
-  Page page(p, area, theme);
+  InspectorPage page(p, area, theme);
   page.section("INSPECTOR");
   if (!scene.note.empty()) {
     page.wrapped(text(scene.note), textFont(13), theme.dim);

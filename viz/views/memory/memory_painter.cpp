@@ -19,7 +19,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-constexpr double kHead = 76, kLegend = 56;  // heights
+constexpr double kMemoryHead = 76, kLegend = 56;  // heights
 constexpr int kMostRanks = 16;
 
 /// A chart, its axes, and what is drawn in it.
@@ -87,7 +87,7 @@ class Plot {
 
 /// The boxes of both charts, with their titles and labels.
 MemoryAreas chartBoxes(const QRectF& area) {
-  const QRectF row = area.adjusted(8, kHead, -8, -kLegend);
+  const QRectF row = area.adjusted(8, kMemoryHead, -8, -kLegend);
   const double split = (row.width() - 6) * 0.6;
   return {QRectF(row.left(), row.top(), split, row.height()),
           QRectF(row.left() + split + 6, row.top(), row.width() - split - 6, row.height())};

@@ -9,30 +9,30 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kTop = 84, kHeads = 22, kLeastRow = 17, kMostRow = 44;
-constexpr double kResult = 26, kTightResult = 20, kSentence = 48;
+constexpr double kMergeTop = 84, kMergeHeads = 22, kMergeLeastRow = 17, kMostRow = 44;
+constexpr double kResult = 26, kTightResult = 20, kMergeSentence = 48;
 
 /// How high the parts are in an area; blocks give way first, then the sentence at the end.
 struct Heights {
   double row = kMostRow, result = kResult;
   bool has_sentence = true;
 
-  double results() const { return 3 * result + 14 + (has_sentence ? kSentence : 0); }
+  double results() const { return 3 * result + 14 + (has_sentence ? kMergeSentence : 0); }
   static Heights of(double height, std::size_t steps) {
     const auto rows = static_cast<double>(std::max<std::size_t>(1, steps));
     Heights h;
-    auto row_in = [&] { return (height - kTop - kHeads - h.results() - 20) / rows; };
-    if (row_in() < kLeastRow + 5) {
+    auto row_in = [&] { return (height - kMergeTop - kMergeHeads - h.results() - 20) / rows; };
+    if (row_in() < kMergeLeastRow + 5) {
       h.result = kTightResult;
       h.has_sentence = false;
     }
-    h.row = std::clamp(row_in(), kLeastRow, kMostRow);
+    h.row = std::clamp(row_in(), kMergeLeastRow, kMostRow);
     return h;
   }
 };
 
 /// The values that the parts of the drawing share.
-struct Canvas {
+struct MergeCanvas {
   QPainter& p;
   QRectF area;
   const MergeScene& scene;
@@ -54,9 +54,9 @@ struct Canvas {
   }
 };
 
-constexpr int kRight = Qt::AlignVCenter | Qt::AlignRight;
+constexpr int kMergeRight = Qt::AlignVCenter | Qt::AlignRight;
 
-void drawHead(const Canvas& c) {
+void drawHead(const MergeCanvas& c) {
   const QRectF line(c.area.left() + 24, c.area.top() + 12, c.area.width() - 48, 26);
   const WorldRank attending = c.scene.history.attending;
   paintTitle(c.p, line,
@@ -78,7 +78,7 @@ void drawHead(const Canvas& c) {
 }
 
 /// Draws the conclusion above the blocks, so that it is visible without going to the last block.
-void drawVerdict(const Canvas& c) {
+void drawVerdict(const MergeCanvas& c) {
   const MergeHistory& h = c.scene.history;
   const bool equal = h.largest_error_merged <= h.rounding;
   c.say(QRectF(c.area.left() + 24, c.area.top() + 58, c.area.width() - 48, 20),
@@ -88,27 +88,27 @@ void drawVerdict(const Canvas& c) {
         equal ? c.theme.right : c.theme.wrong, textFont(13, QFont::Medium));
 }
 
-void drawColumns(const Canvas& c, double y) {
+void drawColumns(const MergeCanvas& c, double y) {
   static const char* const kNames[] = {
       "ring step", "block",        "block lse", "running lse", "weight in the result",
       "",          "out[0] so far"};
   for (int i = 0; i < 7; ++i)
     c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
-                 c.column(i, y).width() + (i == 6 ? 16 : 0), kHeads - 4),
+                 c.column(i, y).width() + (i == 6 ? 16 : 0), kMergeHeads - 4),
           kNames[i], c.theme.dim, partFont(),
-          i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kRight);
+          i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kMergeRight);
 }
 
 /// The weight of a block as a bar, and in percent beside it.
-void drawWeight(const Canvas& c, const MergeStep& step, double y) {
+void drawWeight(const MergeCanvas& c, const MergeStep& step, double y) {
   const double inset = c.rowHeight() < 22 ? 3 : 4;
   const QRectF bar = c.column(4, y).adjusted(0, inset, 0, -inset);
   paintBar(c.p, bar, step.weight, rankBrush(step.source_rank), c.theme, 3, 2);
   c.say(c.column(5, y), QString("%1 %").arg(step.weight * 100, 0, 'f', 2), c.theme.text,
-        monoFont(c.numberSize()), kRight);
+        monoFont(c.numberSize()), kMergeRight);
 }
 
-void drawStep(const Canvas& c, const MergeStep& step, double y) {
+void drawStep(const MergeCanvas& c, const MergeStep& step, double y) {
   const bool now = step.ring_step == c.scene.now;
   if (now) {
     c.p.setPen(Qt::NoPen);
@@ -118,7 +118,7 @@ void drawStep(const Canvas& c, const MergeStep& step, double y) {
   }
   auto number = [&](int column, double value) {
     c.say(c.column(column, y), QString::number(value, 'f', 4), c.theme.text,
-          monoFont(c.numberSize()), kRight);
+          monoFont(c.numberSize()), kMergeRight);
   };
   c.say(c.column(0, y), QString::number(step.ring_step.value()), now ? c.theme.text : c.theme.dim,
         monoFont(c.numberSize()));
@@ -138,12 +138,12 @@ void drawStep(const Canvas& c, const MergeStep& step, double y) {
 }
 
 /// One of the results; `error`: how far it is from what was recorded, nothing for that itself.
-void drawResult(const Canvas& c, const QString& name, double value, std::optional<double> error,
-                double y) {
+void drawResult(const MergeCanvas& c, const QString& name, double value,
+                std::optional<double> error, double y) {
   const double middle = c.area.left() + c.area.width() * 0.5;
   c.say(QRectF(c.area.left() + 24, y, c.area.width() * 0.5, 24), name, c.theme.text, textFont(13));
   c.say(QRectF(middle, y, 120, 24), QString::number(value, 'f', 6), c.theme.text, monoFont(13),
-        kRight);
+        kMergeRight);
   if (!error) return;
   const bool equal = *error <= c.scene.history.rounding;
   c.say(QRectF(middle + 132, y, c.area.width() * 0.5 - 156, 24),
@@ -151,7 +151,7 @@ void drawResult(const Canvas& c, const QString& name, double value, std::optiona
         equal ? c.theme.right : c.theme.wrong, textFont(13));
 }
 
-void drawResults(const Canvas& c, double y) {
+void drawResults(const MergeCanvas& c, double y) {
   const MergeHistory& h = c.scene.history;
   c.p.setPen(QPen(c.theme.line, 1));
   c.p.drawLine(QPointF(c.area.left() + 24, y - 10), QPointF(c.area.right() - 24, y - 10));
@@ -162,7 +162,7 @@ void drawResults(const Canvas& c, double y) {
   if (!c.heights.has_sentence) return;
   double weights = 0;
   for (const MergeStep& step : h.steps) weights += step.weight;
-  c.say(QRectF(c.area.left() + 24, y + 3 * pitch + 2, c.area.width() - 48, kSentence),
+  c.say(QRectF(c.area.left() + 24, y + 3 * pitch + 2, c.area.width() - 48, kMergeSentence),
         QString("Each block's out is an average by itself. Weighted by exp(block lse − lse) they "
                 "add up to %1 %%2; simply added, every block would count in full.")
             .arg(weights * 100, 0, 'f', 2)
@@ -175,13 +175,13 @@ void drawResults(const Canvas& c, double y) {
 void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene,
                 const Theme& theme) {
   painter.fillRect(area, theme.background);
-  const Canvas canvas{painter, area, scene, theme};
+  const MergeCanvas canvas{painter, area, scene, theme};
   if (!scene.history.missing.empty() || scene.note.empty()) drawHead(canvas);
   if (!scene.note.empty()) return paintNote(painter, area.adjusted(0, 60, 0, 0), scene.note, theme);
-  double y = area.top() + kTop;
+  double y = area.top() + kMergeTop;
   drawVerdict(canvas);
   drawColumns(canvas, y);
-  y += std::max(kHeads, canvas.rowHeight());
+  y += std::max(kMergeHeads, canvas.rowHeight());
   for (const MergeStep& step : scene.history.steps) {
     drawStep(canvas, step, y);
     y += canvas.rowHeight();
@@ -192,8 +192,8 @@ void paintMerge(QPainter& painter, const QRectF& area, const MergeScene& scene,
 double mergeHeight(const MergeScene& scene) {
   if (!scene.note.empty()) return 0;
   const std::size_t steps = scene.history.steps.size();
-  return kTop + kHeads + kLeastRow * static_cast<double>(steps) + Heights::of(1, steps).results() +
-         20;
+  return kMergeTop + kMergeHeads + kMergeLeastRow * static_cast<double>(steps) +
+         Heights::of(1, steps).results() + 20;
 }
 
 }  // namespace ringscope::viz

@@ -11,7 +11,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kMargin = 48, kSentenceTop = 64, kFoot = 44, kLeastPitch = 18;
+constexpr double kNowMargin = 48, kSentenceTop = 64, kNowFoot = 44, kNowLeastPitch = 18;
 constexpr double kAttending = 176, kBetween = 14;  // where it begins; to the numbers
 
 QString toSentence(const RingScene& scene) {
@@ -68,9 +68,10 @@ void drawWords(QPainter& p, const QRectF& line, const RankScene& rank, int size,
 /// A line a rank.
 void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double top,
                const Theme& theme) {
-  const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
-  const double pitch = std::clamp(
-      (area.bottom() - kFoot - top) / static_cast<double>(scene.ranks.size()), kLeastPitch, 48.0);
+  const double left = area.left() + kNowMargin, room = area.width() - 2 * kNowMargin;
+  const double pitch =
+      std::clamp((area.bottom() - kNowFoot - top) / static_cast<double>(scene.ranks.size()),
+                 kNowLeastPitch, 48.0);
   const int size = lettersFor(scene, room, pitch);
   double y = top;
   for (const RankScene& rank : scene.ranks) {
@@ -94,7 +95,7 @@ void drawRanks(QPainter& p, const QRectF& area, const RingScene& scene, double t
 void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, const Theme& theme) {
   p.fillRect(area, theme.background);
   if (scene.ranks.empty()) return paintNote(p, area, scene.note, theme);
-  const double left = area.left() + kMargin, room = area.width() - 2 * kMargin;
+  const double left = area.left() + kNowMargin, room = area.width() - 2 * kNowMargin;
   write(p, QRectF(left, area.top() + 28, room, 24),
         QString("step %1 · layer %2 · %3 · ring step %4 of %5")
             .arg(scene.place.train_step)
@@ -117,9 +118,9 @@ void paintNow(QPainter& p, const QRectF& area, const RingScene& scene, double, c
 double nowHeight(double width, const RingScene& scene) {
   if (scene.ranks.empty()) return 0;
   const double sentence =
-      wrappedHeight(toSentence(scene), textFont(22, QFont::DemiBold), width - 2 * kMargin);
-  return kSentenceTop + sentence + 24 + kLeastPitch * static_cast<double>(scene.ranks.size()) +
-         kFoot;
+      wrappedHeight(toSentence(scene), textFont(22, QFont::DemiBold), width - 2 * kNowMargin);
+  return kSentenceTop + sentence + 24 + kNowLeastPitch * static_cast<double>(scene.ranks.size()) +
+         kNowFoot;
 }
 
 }  // namespace ringscope::viz

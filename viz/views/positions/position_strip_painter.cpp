@@ -10,8 +10,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kHead = 24, kMargin = 24;
-constexpr double kLeastPitch = 15, kMostPitch = 22;  // of a line that can be read
+constexpr double kStripHead = 24, kStripMargin = 24;
+constexpr double kStripLeastPitch = 15, kStripMostPitch = 22;  // of a line that can be read
 constexpr std::size_t kMostColumns = 4;
 
 /// First and last id, where both have room.
@@ -91,17 +91,18 @@ void paintHeldRuns(QPainter& p, const QRectF& bar, const std::vector<HeldRun>& r
 }
 
 StripRow positionStripRow(const QRectF& area, std::size_t rows, std::size_t row) {
-  const double top = area.top() + kHead + 3, height = area.bottom() - kHead - 8 - area.top();
+  const double top = area.top() + kStripHead + 3,
+               height = area.bottom() - kStripHead - 8 - area.top();
   std::size_t columns = 1, lines = std::max<std::size_t>(1, rows);
-  auto pitch = [&] { return std::min(kMostPitch, height / static_cast<double>(lines)); };
-  while (pitch() < kLeastPitch && columns < std::min(kMostColumns, rows)) {
+  auto pitch = [&] { return std::min(kStripMostPitch, height / static_cast<double>(lines)); };
+  while (pitch() < kStripLeastPitch && columns < std::min(kMostColumns, rows)) {
     ++columns;
     lines = (rows + columns - 1) / columns;
   }
   const double gap = columns > 1 ? 16 : 0;
-  const double width = (area.width() - 2 * kMargin + gap) / static_cast<double>(columns);
+  const double width = (area.width() - 2 * kStripMargin + gap) / static_cast<double>(columns);
   const std::size_t column = row / lines;
-  const double left = area.left() + kMargin + width * static_cast<double>(column);
+  const double left = area.left() + kStripMargin + width * static_cast<double>(column);
   const double y = top + pitch() * static_cast<double>(row - column * lines);
   const double name = columns > 1 ? 52 : 60;
   return {{left, y, name - 4, pitch() - 3}, {left + name, y, width - gap - name, pitch() - 4}};
@@ -114,7 +115,8 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
   p.fillRect(area, theme.background);
   p.setFont(partFont());
   p.setPen(theme.dim);
-  const QRectF head(area.left() + kMargin, area.top() + 6, area.width() - 2 * kMargin, 18);
+  const QRectF head(area.left() + kStripMargin, area.top() + 6, area.width() - 2 * kStripMargin,
+                    18);
   const QString title = "POSITION IDS PER RANK";
   p.drawText(head, Qt::AlignVCenter | Qt::AlignLeft, title);
   const double titled = p.fontMetrics().horizontalAdvance(title);
@@ -125,7 +127,7 @@ void paintPositionStrip(QPainter& p, const QRectF& area, const PositionStrip& st
   const double room = head.width() - titled - 16;
   p.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
              elided(p.fontMetrics(), text(strip.verdict()), room));
-  if (area.height() < kHead + kLeastPitch) return p.restore();
+  if (area.height() < kStripHead + kStripLeastPitch) return p.restore();
   for (std::size_t i = 0; i < strip.rows.size(); ++i) {
     const PositionRow& row = strip.rows[i];
     const StripRow where = positionStripRow(area, strip.rows.size(), i);

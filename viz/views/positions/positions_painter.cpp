@@ -12,13 +12,13 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kLeft = 132, kCell = 46, kPitch = 24, kBuffer = 20;
+constexpr double kPositionsLeft = 132, kCell = 46, kPitch = 24, kBuffer = 20;
 constexpr double kBand = 7 * kPitch + 32;  // of tokens, with the room above it
 
 /// The places of the parts of the drawing. Painting and hit testing both use it.
-class Layout {
+class PositionsLayout {
  public:
-  Layout(const QRectF& area, const PositionsScene& scene)
+  PositionsLayout(const QRectF& area, const PositionsScene& scene)
       : area_(area),
         ranks_(static_cast<int>(scene.strip->rows.size())),
         buffers_(static_cast<int>(scene.table.buffers.size())) {}
@@ -32,7 +32,9 @@ class Layout {
   double tokensTop() const {
     return strip().bottom() + (compact() ? 46 : 64) + kBuffer * std::max(3, buffers_);
   }
-  int across() const { return std::max(4, static_cast<int>((area_.width() - kLeft - 24) / kCell)); }
+  int across() const {
+    return std::max(4, static_cast<int>((area_.width() - kPositionsLeft - 24) / kCell));
+  }
   /// As many bands of tokens as have room.
   int bands() const {
     return std::max(1, static_cast<int>((area_.bottom() - tokensTop() + 24) / kBand));
@@ -45,11 +47,11 @@ class Layout {
 };
 
 /// The values that the parts of the drawing share.
-struct Canvas {
+struct PositionsCanvas {
   QPainter& p;
   QRectF area;
   const TokenTable& table;
-  Layout layout;
+  PositionsLayout layout;
   int first;
   const Theme& theme;
 };
@@ -65,7 +67,7 @@ QColor colorOfValues(const BufferLane& lane, const Theme& theme) {
   return lane.wrong ? theme.wrong : theme.right;
 }
 
-void drawHead(const Canvas& c) {
+void drawHead(const PositionsCanvas& c) {
   const QRectF line = titleLine(c.area);
   const int count = static_cast<int>(c.table.cells.size());
   paintTitle(c.p, line,
@@ -83,7 +85,7 @@ void drawHead(const Canvas& c) {
         textFont(12), c.theme.dim);
 }
 
-void drawBuffers(const Canvas& c) {
+void drawBuffers(const PositionsCanvas& c) {
   const double left = c.area.left() + 24, split = c.area.left() + c.area.width() * 0.68;
   double y = c.layout.strip().bottom() + (c.layout.compact() ? 2 : 10);
   write(c.p, QRectF(left, y, 300, 18), "BUFFERS OF THIS RANK", partFont(), c.theme.dim);
@@ -102,11 +104,12 @@ void drawBuffers(const Canvas& c) {
   }
 }
 
-void drawText(const Canvas& c, const QRectF& box, const QString& words, const QColor& color) {
+void drawText(const PositionsCanvas& c, const QRectF& box, const QString& words,
+              const QColor& color) {
   write(c.p, box, words, monoFont(12), color, Qt::AlignCenter);
 }
 
-void drawValue(const Canvas& c, const QRectF& box, const QString& words, bool wrong) {
+void drawValue(const PositionsCanvas& c, const QRectF& box, const QString& words, bool wrong) {
   c.p.setPen(wrong ? QPen(c.theme.wrong, 1.5) : QPen(c.theme.line, 1));
   c.p.setBrush(c.theme.panel);
   c.p.drawRoundedRect(box, 3, 3);
@@ -121,7 +124,7 @@ void drawValue(const Canvas& c, const QRectF& box, const QString& words, bool wr
 }
 
 /// From the label up to the token that it predicts, one cell to the right.
-void drawArrow(const Canvas& c, const QRectF& label) {
+void drawArrow(const PositionsCanvas& c, const QRectF& label) {
   const QPointF from(label.center().x(), label.top() - 1);
   const QPointF to(label.center().x() + kCell * 0.78, label.top() - label.height() + 4);
   QPainterPath path(from);
@@ -151,7 +154,8 @@ QString borderWords(const TokenCell& cell, const QFontMetricsF& letters, double 
 }
 
 /// `room`: to the next border, or to the side of the page.
-void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell, double room) {
+void drawBorder(const PositionsCanvas& c, double x, double top, const TokenCell& cell,
+                double room) {
   constexpr double kGap = 4;
   c.p.setPen(cell.begins_chunk ? QPen(rankColor(c.table.rank), 2)
                                : QPen(c.theme.text, 1.5, Qt::DashLine));
@@ -160,7 +164,8 @@ void drawBorder(const Canvas& c, double x, double top, const TokenCell& cell, do
         borderWords(cell, QFontMetricsF(c.p.font()), room - 2 * kGap), partFont(), c.theme.dim);
 }
 
-void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, bool next_is_shown) {
+void drawToken(const PositionsCanvas& c, const TokenCell& cell, double x, double top,
+               bool next_is_shown) {
   const std::int64_t vocabulary = c.table.vocabulary;
   auto box = [&](int lane) { return QRectF(x + 1, laneY(top, lane) + 1, kCell - 2, kPitch - 2); };
   drawText(c, box(0), QString::number(cell.global.value()), c.theme.dim);
@@ -183,17 +188,18 @@ void drawToken(const Canvas& c, const TokenCell& cell, double x, double top, boo
   if (cell.label && *cell.label >= 0 && next_is_shown && !cell.labelWrong()) drawArrow(c, box(4));
 }
 
-void drawLaneNames(const Canvas& c, double top) {
+void drawLaneNames(const PositionsCanvas& c, double top) {
   static const char* const kLanes[] = {"global index", "token", "position id",
                                        "should be",    "label", "next token"};
   for (int lane = 0; lane < 6; ++lane) {
     const bool ours = lane == 2 || lane == 4;
-    write(c.p, QRectF(c.area.left() + 24, laneY(top, lane), kLeft - 36, kPitch), kLanes[lane],
-          textFont(12, ours ? QFont::DemiBold : QFont::Normal), ours ? c.theme.text : c.theme.dim);
+    write(c.p, QRectF(c.area.left() + 24, laneY(top, lane), kPositionsLeft - 36, kPitch),
+          kLanes[lane], textFont(12, ours ? QFont::DemiBold : QFont::Normal),
+          ours ? c.theme.text : c.theme.dim);
   }
 }
 
-void drawTokens(const Canvas& c) {
+void drawTokens(const PositionsCanvas& c) {
   const auto count = static_cast<int>(c.table.cells.size());
   const int across = c.layout.across();
   for (int band = 0; band < c.layout.bands(); ++band) {
@@ -204,7 +210,7 @@ void drawTokens(const Canvas& c) {
     double right = c.area.right();
     for (int i = end - 1; i >= begin; --i) {
       const TokenCell& cell = c.table.cells[static_cast<std::size_t>(i)];
-      const double x = c.area.left() + kLeft + kCell * (i - begin);
+      const double x = c.area.left() + kPositionsLeft + kCell * (i - begin);
       if (isBorder(cell)) {
         drawBorder(c, x, top, cell, right - x);
         right = x;
@@ -217,7 +223,7 @@ void drawTokens(const Canvas& c) {
 }  // namespace
 
 int visibleTokens(const QRectF& area, const PositionsScene& scene) {
-  return Layout(area, scene).visible();
+  return PositionsLayout(area, scene).visible();
 }
 
 int clampedFirst(int first, const QRectF& area, const PositionsScene& scene) {
@@ -229,8 +235,9 @@ void paintPositions(QPainter& painter, const QRectF& area, const PositionsScene&
                     const Theme& theme) {
   painter.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(painter, area, scene.note, theme);
-  const Canvas canvas{
-      painter, area, scene.table, Layout(area, scene), clampedFirst(first, area, scene), theme};
+  const PositionsCanvas canvas{
+      painter, area, scene.table, PositionsLayout(area, scene), clampedFirst(first, area, scene),
+      theme};
   drawHead(canvas);
   paintPositionStrip(painter, canvas.layout.strip(), *scene.strip, theme);
   drawBuffers(canvas);
@@ -240,7 +247,7 @@ void paintPositions(QPainter& painter, const QRectF& area, const PositionsScene&
 std::optional<PositionsHit> positionsHit(const QPointF& point, const QRectF& area,
                                          const PositionsScene& scene) {
   if (!scene.note.empty() || scene.strip->rows.empty()) return std::nullopt;
-  const QRectF strip = Layout(area, scene).strip();
+  const QRectF strip = PositionsLayout(area, scene).strip();
   const auto& rows = scene.strip->rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StripRow at = positionStripRow(strip, rows.size(), i);

@@ -12,7 +12,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kSide = 20, kName = 58, kNumber = 70;
+constexpr double kAccountSide = 20, kAccountName = 58, kNumber = 70;
 
 QBrush brushOf(TimeUse use, const Theme& theme) {
   switch (use) {
@@ -48,7 +48,8 @@ QString rate(const Exposure& of) {
 class AccountPage : private PanelWriter {
  public:
   AccountPage(QPainter& painter, const QRectF& area, const StepAccount& account, const Theme& theme)
-      : PanelWriter(painter, area.adjusted(kSide, 16, -kSide, 0), theme), account_(account) {}
+      : PanelWriter(painter, area.adjusted(kAccountSide, 16, -kAccountSide, 0), theme),
+        account_(account) {}
 
   double paint(const SpanDetails* selected) {
     section(QString(account_.model ? "WHERE THE TIME GOES BY THE MODEL, STEP %1"
@@ -81,7 +82,7 @@ class AccountPage : private PanelWriter {
     constexpr double kWords = 15, kMost = 20;
     const double pitch = std::clamp(256.0 / static_cast<double>(account_.ranks.size()), 4.0, kMost);
     const bool words = pitch >= kWords;
-    const double left = area_.left() + kName, room = area_.width() - kName - kNumber;
+    const double left = area_.left() + kAccountName, room = area_.width() - kAccountName - kNumber;
     for (const RankAccount& rank : account_.ranks) {
       double x = left;
       for (std::size_t i = 0; i < kTimeUses; ++i) {
@@ -224,8 +225,8 @@ class AccountPage : private PanelWriter {
       return sentence("None was recorded, or a device worked.", theme_.dim);
     for (const RankAccount* rank : chosenRanks()) {
       name(QString("rank %1").arg(rank->rank.value()), theme_.text, 16);
-      const double room = area_.width() - kName - 146;
-      const QRectF box(area_.left() + kName, y_ + 4, room, 8);
+      const double room = area_.width() - kAccountName - 146;
+      const QRectF box(area_.left() + kAccountName, y_ + 4, room, 8);
       const double part = rank->wall_ns > 0 ? std::min(1.0, static_cast<double>(rank->cpu_ns) /
                                                                 static_cast<double>(rank->wall_ns))
                                             : 0;

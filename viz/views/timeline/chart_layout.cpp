@@ -6,8 +6,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kRuler = 24, kLabels = 96, kRight = 20, kBetweenRanks = 8, kLeastRank = 20,
-                 kMostRank = 184, kCaption = 20;
+constexpr double kRuler = 24, kChartLabels = 96, kChartRight = 20, kBetweenRanks = 8,
+                 kLeastRank = 20, kMostRank = 184, kCaption = 20;
 
 double pitchOf(const QRectF& area, std::size_t ranks) {
   const double room =
@@ -56,8 +56,9 @@ double mostScroll(const QRectF& area, const ChartScene& scene) {
 ChartLayout chartLayout(const QRectF& area, const ChartScene& scene, double scroll) {
   ChartLayout layout;
   layout.area = area;
-  layout.labels = kLabels;
-  layout.ruler = QRectF(area.left() + kLabels, area.top(), area.width() - kLabels - kRight, kRuler);
+  layout.labels = kChartLabels;
+  layout.ruler = QRectF(area.left() + kChartLabels, area.top(),
+                        area.width() - kChartLabels - kChartRight, kRuler);
   layout.lanes = layout.ruler.translated(0, kRuler);
   layout.lanes.setHeight(std::max(0.0, area.height() - kRuler));
   const double pitch = pitchOf(area, scene.ranks.size());

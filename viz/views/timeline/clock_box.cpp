@@ -15,7 +15,7 @@ namespace ringscope::viz {
 namespace {
 
 constexpr const char* kOwnLink = "a link of your own";
-constexpr LogScale kBandwidth{0.1, 2000}, kLatency{0.1, 1000}, kCompute{0.01, 1e6};
+constexpr LogScale kBandwidth{0.1, 2000}, kLatency{0.1, 1000}, kClockBoxCompute{0.01, 1e6};
 
 QString figure(double value) {
   return QString::fromStdString(describeFigure(value));
@@ -219,7 +219,7 @@ void ClockBox::connectAll() {
     own();
     hardware_.link.latency_us = value;
   });
-  slide(compute_, kCompute, [this](double value) { setOwnSpeed(value); });
+  slide(compute_, kClockBoxCompute, [this](double value) { setOwnSpeed(value); });
   slide(efficiency_, ShareScale(), [this](double value) {
     if (hardware_.device) takeDevice(static_cast<std::size_t>(deviceIndex() - 1), value);
   });
@@ -259,7 +259,7 @@ void ClockBox::refresh() {
   link_->setCurrentIndex(static_cast<int>(at - presets.begin()));
   bandwidth_.slider->setValue(kBandwidth.positionAt(hardware_.link.gigabytes_per_second));
   latency_.slider->setValue(kLatency.positionAt(hardware_.link.latency_us));
-  compute_.slider->setValue(kCompute.positionAt(hardware_.compute_scale));
+  compute_.slider->setValue(kClockBoxCompute.positionAt(hardware_.compute_scale));
   bandwidth_.value->setText(figure(hardware_.link.gigabytes_per_second) + " GB/s");
   latency_.value->setText(figure(hardware_.link.latency_us) + " µs");
   compute_.value->setText("×" + figure(hardware_.compute_scale));

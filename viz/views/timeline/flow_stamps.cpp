@@ -8,7 +8,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kMargin = 6;             // pixels around a curve
+constexpr int kStampMargin = 6;        // pixels around a curve
 constexpr double kBulge = 10;          // units to the right of its ends, where its handles are
 constexpr double kReach = 24;          // units that it arrives along its own direction, at most
 constexpr double kWidth = 1.3;         // units
@@ -25,13 +25,14 @@ const QImage& FlowStamps::of(int height, const QColor& color, double density) {
   QImage& stamp = stamps_[{height, color.rgba()}];
   if (!stamp.isNull()) return stamp;
   const int rows = std::abs(height), bulge = static_cast<int>(std::ceil(kBulge * density));
-  stamp = QImage(bulge + 2 * kMargin, rows + 2 * kMargin, QImage::Format_ARGB32_Premultiplied);
+  stamp = QImage(bulge + 2 * kStampMargin, rows + 2 * kStampMargin,
+                 QImage::Format_ARGB32_Premultiplied);
   stamp.fill(Qt::transparent);
   bytes_ += stamp.sizeInBytes();
   QPainter painter(&stamp);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(color, kWidth * density));
-  const QPointF from(kMargin, height > 0 ? kMargin : kMargin + rows);
+  const QPointF from(kStampMargin, height > 0 ? kStampMargin : kStampMargin + rows);
   const QPointF to = from + QPointF(0, height);
   const double reach = std::min(kReach * density, rows / 3.0);
   QPainterPath path(from);
@@ -47,8 +48,9 @@ void FlowStamps::paint(QPainter& painter, const QPointF& from, const QPointF& to
   const int height = pixel(to.y()) - pixel(from.y());
   painter.save();
   painter.scale(1 / density, 1 / density);
-  painter.drawImage(QPoint(pixel(from.x()) - kMargin, pixel(std::min(from.y(), to.y())) - kMargin),
-                    of(height, color, density));
+  painter.drawImage(
+      QPoint(pixel(from.x()) - kStampMargin, pixel(std::min(from.y(), to.y())) - kStampMargin),
+      of(height, color, density));
   painter.restore();
 }
 

@@ -11,11 +11,11 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kLabels = 96, kRight = 20, kLeastStep = 3;
+constexpr double kOverviewLabels = 96, kOverviewRight = 20, kLeastStep = 3;
 
 QRectF boxOf(const QRectF& area) {
-  return {area.left() + kLabels, area.top() + 4, area.width() - kLabels - kRight,
-          area.height() - 12};
+  return {area.left() + kOverviewLabels, area.top() + 4,
+          area.width() - kOverviewLabels - kOverviewRight, area.height() - 12};
 }
 
 /// From the left: work, waits, sync, verification.
@@ -114,11 +114,11 @@ constexpr double kLegendRow = 20, kSwatch = 16, kLegendGap = 18;
 template <typename Take>
 double layLegend(double width, Take take) {
   const QFontMetricsF metrics(textFont(11));
-  double x = kLabels, y = 0;
+  double x = kOverviewLabels, y = 0;
   for (const LegendItem& item : kItems) {
     const double needs = kSwatch + 6 + metrics.horizontalAdvance(item.words);
-    if (x + needs > width - kRight && x > kLabels) {
-      x = kLabels;
+    if (x + needs > width - kOverviewRight && x > kOverviewLabels) {
+      x = kOverviewLabels;
       y += kLegendRow;
     }
     take(item, QPointF(x, y));
@@ -166,7 +166,7 @@ WindowScale overviewScale(const QRectF& area, const ChartScene& scene) {
 void paintOverview(QPainter& p, const QRectF& area, const ChartScene& scene, const Theme& theme) {
   const QRectF box = boxOf(area);
   p.save();
-  write(p, QRectF(area.left() + 20, box.top(), kLabels - 24, box.height()),
+  write(p, QRectF(area.left() + 20, box.top(), kOverviewLabels - 24, box.height()),
         scene.model                            ? "STEP"
         : scene.empty() || scene.tracks->whole ? "RUN"
                                                : "NEAR",

@@ -7,36 +7,36 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kPositions = kSliderPositions;
-constexpr LogScale kFloor{0.01, 1000};
+constexpr LogScale kSliderFloor{0.01, 1000};
 
 }  // namespace
 
 double LogScale::valueAt(int position) const {
-  const double value = least * std::pow(most / least, static_cast<double>(position) / kPositions);
+  const double value =
+      least * std::pow(most / least, static_cast<double>(position) / kSliderPositions);
   const double digit = std::pow(10, std::floor(std::log10(value)) - 2);
   return std::round(value / digit) * digit;
 }
 
 int LogScale::positionAt(double value) const {
   if (value <= least) return 0;
-  if (value >= most) return kPositions;
+  if (value >= most) return kSliderPositions;
   return static_cast<int>(
-      std::lround(kPositions * std::log(value / least) / std::log(most / least)));
+      std::lround(kSliderPositions * std::log(value / least) / std::log(most / least)));
 }
 
 double FloorScale::valueAt(int position) const {
-  return position <= 0 ? 0 : kFloor.valueAt(position);
+  return position <= 0 ? 0 : kSliderFloor.valueAt(position);
 }
 int FloorScale::positionAt(double value) const {
-  return value <= 0 ? 0 : std::max(1, kFloor.positionAt(value));
+  return value <= 0 ? 0 : std::max(1, kSliderFloor.positionAt(value));
 }
 
 double ShareScale::valueAt(int position) const {
-  return std::max(10, position) / static_cast<double>(kPositions);
+  return std::max(10, position) / static_cast<double>(kSliderPositions);
 }
 int ShareScale::positionAt(double value) const {
-  return static_cast<int>(std::lround(value * kPositions));
+  return static_cast<int>(std::lround(value * kSliderPositions));
 }
 
 }  // namespace ringscope::viz

@@ -9,7 +9,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kBar = 44, kSentence = 46, kPanel = 320, kLeastChart = 420, kLeastHeight = 150;
+constexpr double kTimelinePageBar = 44, kTimelinePageSentence = 46, kPanel = 320, kLeastChart = 420,
+                 kLeastHeight = 150;
 
 }  // namespace
 
@@ -29,7 +30,7 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), do
     rest.setTop(rest.top() + height);
     return part;
   };
-  at.bar = take(kBar);
+  at.bar = take(kTimelinePageBar);
   if (at.panel.isEmpty()) {
     at.controls = take(without);
   } else {
@@ -38,8 +39,8 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), do
   }
   at.overview = take(kOverviewHeight);
   const double below = legend(rest.width());
-  const bool roomy = rest.height() - below - kSentence >= kLeastHeight;
-  const double sentence = roomy ? kSentence : 0;
+  const bool roomy = rest.height() - below - kTimelinePageSentence >= kLeastHeight;
+  const double sentence = roomy ? kTimelinePageSentence : 0;
   at.chart = QRectF(rest.left(), rest.top(), rest.width(),
                     std::max(60.0, rest.height() - sentence - below - 8));
   at.legend = QRectF(rest.left(), at.chart.bottom() + 8, rest.width(), below);
