@@ -195,6 +195,18 @@ TEST(VerifyAttentionTest, TheVisitorSeesEveryRowWithItsWeights) {
   EXPECT_EQ(seen, 20);
 }
 
+TEST(VerifyAttentionTest, LongSumsAreOffByFewRoundings) {
+  constexpr std::int64_t kLength = 3000;
+  const std::vector<double> zeros(kLength, 0), tenths(kLength, 0.1);
+  AttentionInputs in{1, 1, 1, 1, tokens(kLength), tokens(kLength), zeros, zeros, tenths, tenths};
+  in.scale = 1;
+  in.mask = AttentionMask::of(IntentRecord{.mask = MaskKind::kFull});
+  const AttentionValues values = attend(in);
+  constexpr double kRoundoff = 0x1p-53;
+  for (const auto* means : {&values.out, &values.dv})
+    for (const double mean : *means) EXPECT_NEAR(mean, 0.1, 0.1 * 60 * kRoundoff);
+}
+
 TEST(VerifyAttentionTest, InputsThatDoNotFitAreRefused) {
   Small wrong(4);
   wrong.in.k_tokens = tokens(3);

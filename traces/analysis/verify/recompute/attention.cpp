@@ -63,10 +63,13 @@ struct Tile {
   KeyRange range;                    ///< keys of all rows together
 };
 
+/// Long sums are added up in parts of at most kKeysAtOnce terms. A plain sum of n terms is off by
+/// the rounding of n partial sums, which would exceed the limits of runs in fp64.
 class Attention {
  public:
   Attention(const AttentionInputs& in, const AttentionVisitor& visit)
       : in_(in), visit_(visit), width_(in.head_dim), keys_(in.keys()) {
+    partial_.resize(static_cast<std::size_t>(width_));
     values_.out.assign(in.q.size(), 0);
     values_.lse.assign(static_cast<std::size_t>(in.batch * in.heads * in.rows()), -kInfinity);
     weights_.resize(static_cast<std::size_t>(kRowsAtOnce * keys_));
@@ -178,8 +181,12 @@ class Attention {
       row[j] *= in_.scale;
       largest = std::max(largest, row[j]);
     }
-    for (std::int64_t j = range.begin; j < range.end; ++j)
-      sum += row[j] = std::exp(row[j] - largest);
+    for (std::int64_t begin = range.begin; begin < range.end; begin += kKeysAtOnce) {
+      double of_block = 0;
+      for (std::int64_t j = begin; j < std::min(begin + kKeysAtOnce, range.end); ++j)
+        of_block += row[j] = std::exp(row[j] - largest);
+      sum += of_block;
+    }
     if (sink != -kInfinity) sum += std::exp(sink - largest);
     for (std::int64_t j = range.begin; j < range.end; ++j) row[j] /= sum;
     if (!range.empty() || sink != -kInfinity)
@@ -193,9 +200,11 @@ class Attention {
       for (std::int64_t r = 0; r < tile.rows; ++r) {
         const KeyRange range = tile.range_of[static_cast<std::size_t>(r)];
         const std::int64_t end = std::min(begin + count, range.end);
+        clearPartial();
         for (std::int64_t j = std::max(begin, range.begin); j < end; ++j)
-          addScaled(sums.data() + rowAt(tile, r), tileRow(matrix, r)[j],
-                    of_keys.data() + kv_at_ + j * width_, width_);
+          addScaled(partial_.data(), tileRow(matrix, r)[j], of_keys.data() + kv_at_ + j * width_,
+                    width_);
+        addScaled(sums.data() + rowAt(tile, r), 1, partial_.data(), width_);
       }
     });
   }
@@ -203,12 +212,16 @@ class Attention {
   /// Adds matrixᵀ · rows of the tile to the sums of the keys' rows.
   void addTransposedProducts(const Tile& tile, std::vector<double>& matrix,
                              std::span<const double> rows, std::vector<double>& sums) {
-    for (std::int64_t j = tile.range.begin; j < tile.range.end; ++j)
+    for (std::int64_t j = tile.range.begin; j < tile.range.end; ++j) {
+      clearPartial();
       for (std::int64_t r = 0; r < tile.rows; ++r)
         if (tile.range_of[static_cast<std::size_t>(r)].holds(j))
-          addScaled(sums.data() + kv_at_ + j * width_, tileRow(matrix, r)[j],
-                    rows.data() + rowAt(tile, r), width_);
+          addScaled(partial_.data(), tileRow(matrix, r)[j], rows.data() + rowAt(tile, r), width_);
+      addScaled(sums.data() + kv_at_ + j * width_, 1, partial_.data(), width_);
+    }
   }
+
+  void clearPartial() { std::ranges::fill(partial_, 0.0); }
 
   template <typename Work>
   void eachKeyBlock(const Tile& tile, Work&& work) const {
@@ -239,6 +252,7 @@ class Attention {
   std::int64_t head_ = 0;  // index among all query heads of the batch
   std::size_t kv_at_ = 0;  // offset of the current KV head in k and v
   std::vector<double> k_transposed_, v_transposed_, weights_, dscores_;
+  std::vector<double> partial_;  // the part of a row's sum that is added up by itself
   AttentionValues values_;
 };
 
