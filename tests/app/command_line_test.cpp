@@ -24,10 +24,10 @@ using nlohmann::json;
 using test::Child;
 using test::expectOneSentence;
 using test::longRun;
+using test::readContent;
 using test::reference;
 using test::ringscope;
 using test::sampleText;
-using test::slurp;
 using test::waitForEvents;
 
 std::string sampleRun(const std::string& trace, const std::string& more = "") {
@@ -132,7 +132,7 @@ TEST(CommandLineTest, ATrainingWithAttentionSinksIsRightForEveryReader) {
   const std::string sinks = "model.layers.1.self_attn.sinks";
   EXPECT_TRUE(state.contains("grad." + sinks) && state.contains("weight." + sinks));
   EXPECT_EQ(model.at(sinks).shape, std::vector<std::int64_t>{4});
-  EXPECT_TRUE(json::parse(slurp(dir.file("model/config.json")))["attention_sinks"]);
+  EXPECT_TRUE(json::parse(readContent(dir.file("model/config.json")))["attention_sinks"]);
 }
 
 TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
@@ -152,7 +152,7 @@ TEST(CommandLineTest, AMistakeIsFoundWithExitCode1AndStaysSealed) {
     // without it.
     EXPECT_NE(traces::readSealed(trace).at(0).find(id), std::string::npos);
     ASSERT_EQ(std::system(("sqlite3 " + trace + " 'DELETE FROM sealed; VACUUM'").c_str()), 0);
-    EXPECT_EQ(slurp(trace).find(id), std::string::npos);
+    EXPECT_EQ(readContent(trace).find(id), std::string::npos);
     EXPECT_EQ(ringscope("doctor --json " + trace).out, doctor.out);
   }
 }

@@ -49,8 +49,7 @@ TEST_F(DisplayTest, AScreenshotNeedsNone) {
   test::TempDir dir;
   const std::string picture = dir.file("ring.png");
   const auto result = test::runProgram(
-      kBare + test::kWindow, test::inSources("resources/sample/missing_position_ids.rscope") +
-                                 " --size 800x600 --screenshot " + picture);
+      kBare + test::kWindow, test::sampleRecording() + " --size 800x600 --screenshot " + picture);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(std::filesystem::exists(picture));
 }

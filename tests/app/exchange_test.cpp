@@ -15,11 +15,10 @@ namespace {
 using nlohmann::json;
 using test::expectOneSentence;
 using test::ringscope;
-
-const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
+using test::sampleRecording;
 
 test::Result query(const std::string& sql, const std::string& options = "") {
-  return ringscope("query " + kSample + " \"" + sql + "\" " + options);
+  return ringscope("query " + sampleRecording() + " \"" + sql + "\" " + options);
 }
 
 TEST(QueryCommandTest, OneAnswerAsATableAsCsvAndAsJson) {
@@ -48,7 +47,7 @@ TEST(QueryCommandTest, ColumnsOfOneNameAreKeptApartInJson) {
 
 TEST(QueryCommandTest, EveryNamedQueryGivesJson) {
   for (const auto& named : traces::namedQueries()) {
-    const auto result = ringscope("query " + kSample + " --json --named " + named.name);
+    const auto result = ringscope("query " + sampleRecording() + " --json --named " + named.name);
     EXPECT_EQ(result.code, 0) << named.name << result.err;
     EXPECT_TRUE(json::accept(result.out)) << named.name << result.out;
   }
@@ -67,8 +66,9 @@ TEST(QueryCommandTest, RejectsAnInvalidQueryWithOneSentence) {
   expectOneSentence(query("PRAGMA user_version"), "the query cannot be run");
   expectOneSentence(query("SELECT x FROM events"), "no such column: x");
   expectOneSentence(query("SELECT 1; SELECT 2"), "a query is one SELECT");
-  expectOneSentence(ringscope("query " + kSample), "--named NAME");
-  expectOneSentence(ringscope("query " + kSample + " --named nothing"), "no named query 'nothing'");
+  expectOneSentence(ringscope("query " + sampleRecording()), "--named NAME");
+  expectOneSentence(ringscope("query " + sampleRecording() + " --named nothing"),
+                    "no named query 'nothing'");
   expectOneSentence(ringscope("query /nothing/there 'SELECT 1'"), "/nothing/there");
   expectOneSentence(ringscope("query"), "TRACE");
 }
@@ -101,9 +101,9 @@ TEST(QueryCommandTest, AsManyRowsAsAllowedAreNoError) {
 
 TEST(QueryCommandTest, CtrlCEndsAQueryWithItsRows) {
   const std::string sql = kEndless + "x FROM n WHERE x < 4 OR x > 1000000000000";
-  const auto stopped = test::runProgram("timeout", "--preserve-status --signal=INT 1 " +
-                                                       std::string(test::kProgram) + " query " +
-                                                       kSample + " \"" + sql + "\" --csv");
+  const auto stopped = test::runProgram(
+      "timeout", "--preserve-status --signal=INT 1 " + std::string(test::kProgram) + " query " +
+                     sampleRecording() + " \"" + sql + "\" --csv");
   EXPECT_EQ(stopped.code, 2);
   EXPECT_EQ(stopped.out, "x\r\n1\r\n2\r\n3\r\n");
   EXPECT_NE(stopped.err.find("the query was stopped"), std::string::npos) << stopped.err;
@@ -111,10 +111,10 @@ TEST(QueryCommandTest, CtrlCEndsAQueryWithItsRows) {
 
 TEST(ExportCommandTest, EveryFormatIsWrittenAndCounted) {
   test::TempDir dir;
-  const auto info = json::parse(ringscope("info --json " + kSample).out);
+  const auto info = json::parse(ringscope("info --json " + sampleRecording()).out);
   for (const char* format : {"perfetto", "chrome", "csv", "safetensors"}) {
-    const auto result =
-        ringscope("export --json " + kSample + " --to " + format + " -o " + dir.file(format));
+    const auto result = ringscope("export --json " + sampleRecording() + " --to " + format +
+                                  " -o " + dir.file(format));
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_GT(std::filesystem::file_size(dir.file(format)), 1000u);
     const json counts = json::parse(result.out)["counts"];
@@ -125,9 +125,9 @@ TEST(ExportCommandTest, EveryFormatIsWrittenAndCounted) {
 TEST(ExportCommandTest, AFailedExportPrintsOneSentenceAndLeavesNoFile) {
   test::TempDir dir;
   const std::string copy = dir.file("a.rscope");
-  std::filesystem::copy_file(kSample, copy);
+  std::filesystem::copy_file(sampleRecording(), copy);
   expectOneSentence(ringscope("export " + copy + " --to csv -o " + copy), "--output");
-  EXPECT_EQ(test::slurp(copy), test::slurp(kSample));
+  EXPECT_EQ(test::readContent(copy), test::readContent(sampleRecording()));
   expectOneSentence(ringscope("export " + copy + " --to csv"), "--output");
   expectOneSentence(ringscope("export " + copy + " -o " + dir.file("x")), "--to");
   expectOneSentence(ringscope("export " + copy + " --to svg -o " + dir.file("x")),

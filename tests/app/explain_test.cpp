@@ -13,26 +13,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kSource = test::kSources;
-const std::string kRecording = kSource + "/resources/sample/missing_position_ids.rscope";
-
 test::Result window(const std::string& arguments) {
   return test::runProgram(test::kWindow, arguments);
 }
 
 bool isOnePage(const std::string& path) {
-  const std::string pdf = test::slurp(path);
+  const std::string pdf = test::readContent(path);
   return pdf.starts_with("%PDF-1.") && pdf.find("/Count 1\n") != std::string::npos;
 }
 
 bool hasPicture(const std::string& path) {
-  return test::slurp(path).find("/Subtype /Image") != std::string::npos;
+  return test::readContent(path).find("/Subtype /Image") != std::string::npos;
 }
 
 TEST(ExplainTest, WritesAPageWithAPictureOfTheRecording) {
   const test::TempDir dir;
   const std::string page = dir.file("page.pdf");
-  const auto result = window(kRecording + " --explain missing_position_ids -o " + page);
+  const auto result =
+      window(test::sampleRecording() + " --explain missing_position_ids -o " + page);
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(isOnePage(page));
   EXPECT_TRUE(hasPicture(page));
@@ -50,9 +48,9 @@ TEST(ExplainTest, NeedsNoRecording) {
 TEST(ExplainTest, SaysWhenTheRecordingHasNoSuchMistake) {
   const test::TempDir dir;
   const std::string page = dir.file("page.pdf");
-  const auto result = window(kRecording + " --explain lse_base2 -o " + page);
+  const auto result = window(test::sampleRecording() + " --explain lse_base2 -o " + page);
   EXPECT_EQ(result.code, 0);
-  EXPECT_NE(result.err.find("the doctor does not find lse_base2 in " + kRecording),
+  EXPECT_NE(result.err.find("the doctor does not find lse_base2 in " + test::sampleRecording()),
             std::string::npos)
       << result.err;
   EXPECT_TRUE(isOnePage(page));
@@ -91,10 +89,10 @@ TEST(WindowCommandTest, AScreenshotShowsTheTimelineOnTheAxisThatIsAskedFor) {
   const test::TempDir dir;
   const auto shot = [&](const std::string& view, const std::string& more) {
     const std::string picture = dir.file("shot.png");
-    const auto result =
-        window(kRecording + " --view " + view + " --size 1280x720 --screenshot " + picture + more);
+    const auto result = window(test::sampleRecording() + " --view " + view +
+                               " --size 1280x720 --screenshot " + picture + more);
     EXPECT_EQ(result.code, 0) << result.err;
-    return test::slurp(picture);
+    return test::readContent(picture);
   };
   const std::string recorded = shot("timeline", "");
   EXPECT_EQ(shot("timeline", " --axis recorded"), recorded);
@@ -106,8 +104,8 @@ TEST(WindowCommandTest, AScreenshotShowsTheTimelineOnTheAxisThatIsAskedFor) {
 
 TEST(WindowCommandTest, RejectsAnUnknownAxis) {
   const test::TempDir dir;
-  const auto refused =
-      window(kRecording + " --axis wall --view timeline --screenshot " + dir.file("shot.png"));
+  const auto refused = window(test::sampleRecording() +
+                              " --axis wall --view timeline --screenshot " + dir.file("shot.png"));
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("--axis wall is neither recorded nor own-device"), std::string::npos)
       << refused.err;

@@ -119,7 +119,7 @@ const int kSample = static_cast<int>(kHardships.size());
 
 /// Returns the number of steps that the run has logged.
 long stepsDone(const OutputFolder& folder) {
-  const std::string log = test::slurp(folder.file("log"));
+  const std::string log = test::readContent(folder.file("log"));
   return std::count(log.begin(), log.end(), '\n');
 }
 
@@ -178,7 +178,7 @@ TEST(HardshipFaultTest, ADisturbedRunEndsAsDocumentedAndItsTraceOpens) {
     waitForStage(stage, folder, child, campaign);
     if (!from_the_start) hardship.befall({child, folder, campaign.random()});
     const int code = child.waitAtMost(std::chrono::seconds(90));
-    const std::string said = test::slurp(dir.file("err"));
+    const std::string said = test::readContent(dir.file("err"));
     // Before it listens for signals a run has done nothing yet, and a signal kills it like any
     // program.
     const bool killed_early = hardship.signal > 0 && code == -hardship.signal && stage == 0;

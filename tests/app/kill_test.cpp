@@ -23,7 +23,7 @@ using test::Campaign;
 using test::Child;
 
 /// A window's engine has a low priority, so it can take long on a busy machine.
-constexpr auto kPatience = std::chrono::seconds(90);
+constexpr auto kLongPatience = std::chrono::seconds(90);
 
 /// The processes and folders of one case. Every descendant inherits a mark in its environment.
 class Playground {
@@ -60,13 +60,13 @@ class Playground {
       const std::string name = entry.path().filename();
       if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
         continue;
-      if (test::slurp(entry.path() / "environ").find(mark + '\0') != std::string::npos)
+      if (test::readContent(entry.path() / "environ").find(mark + '\0') != std::string::npos)
         found.push_back(std::stoi(name));
     }
     return found;
   }
   void expectNothingLeft() const {
-    EXPECT_TRUE(test::eventually([this] { return processes().empty(); }, kPatience)) << said();
+    EXPECT_TRUE(test::eventually([this] { return processes().empty(); }, kLongPatience)) << said();
     EXPECT_TRUE(fs::is_empty(dir_.file("tmp"))) << fs::directory_iterator(dir_.file("tmp"))->path();
   }
 
@@ -74,7 +74,7 @@ class Playground {
   std::string said() const {
     std::string text;
     for (const pid_t pid : processes()) {
-      std::string words = test::slurp("/proc/" + std::to_string(pid) + "/cmdline");
+      std::string words = test::readContent("/proc/" + std::to_string(pid) + "/cmdline");
       std::replace(words.begin(), words.end(), '\0', ' ');
       text += "runs on: " + words + "\n";
     }
@@ -97,7 +97,7 @@ bool records(const std::string& trace) {
 void waitForAnyMoment(const std::string& trace, Campaign& campaign) {
   const bool begins = campaign.random()() % 2 == 0;
   if (!begins) {
-    EXPECT_TRUE(test::eventually([&] { return records(trace); }, kPatience));
+    EXPECT_TRUE(test::eventually([&] { return records(trace); }, kLongPatience));
   }
   campaign.anyMoment(std::chrono::milliseconds(begins ? 3000 : 100));
 }
@@ -124,7 +124,7 @@ TEST(KillFaultTest, AKilledSupervisorTakesItsRanksAlongAndLeavesATraceThatOpens)
     Child supervisor(arguments, playground.file("said"), [&] { playground.enter(); });
     waitForAnyMoment(trace, campaign);
     supervisor.signal(SIGKILL);
-    EXPECT_EQ(supervisor.wait(), -SIGKILL) << test::slurp(playground.file("said"));
+    EXPECT_EQ(supervisor.wait(), -SIGKILL) << test::readContent(playground.file("said"));
     playground.expectNothingLeft();
     expectHonestTrace(trace, false);
   }
@@ -145,7 +145,7 @@ TEST(KillFaultTest, AKilledWindowTakesItsRunAlongAndLeavesATraceThatOpens) {
         {"--run", config}, playground.file("said"), [&] { playground.enter(); }, test::kWindow);
     waitForAnyMoment(trace, campaign);
     window.signal(SIGKILL);
-    EXPECT_EQ(window.wait(), -SIGKILL) << test::slurp(playground.file("said"));
+    EXPECT_EQ(window.wait(), -SIGKILL) << test::readContent(playground.file("said"));
     playground.expectNothingLeft();
     expectHonestTrace(trace, true);
   }

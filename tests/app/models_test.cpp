@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 using test::expectOneSentence;
+using test::readContent;
 using test::reference;
 using test::ringscope;
-using test::slurp;
 using traces::SafeTensorsFile;
 
 std::string familyRun(const std::string& model, const std::string& more) {
@@ -40,7 +40,7 @@ TEST(ModelsTest, ASavedModelIsOneOfItsFamilyAndTrainsOn) {
     test::TempDir dir;
     const auto saved = ringscope(familyRun(model, "--steps 1 --save-model " + dir.file("m")));
     ASSERT_EQ(saved.code, 0) << saved.err;
-    const auto config = json::parse(slurp(dir.file("m/config.json")));
+    const auto config = json::parse(readContent(dir.file("m/config.json")));
     EXPECT_EQ(config["model_type"], model);
     const auto before =
         SafeTensorsFile::read(reference("family/") + model + "/model/model.safetensors");

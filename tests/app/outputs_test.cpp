@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::expectOneSentence;
+using test::readContent;
 using test::ringscope;
-using test::slurp;
 
 std::map<std::string, std::string> readContent(const test::TempDir& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(dir.file("")))
-    files[entry.path().filename()] = slurp(entry.path());
+    files[entry.path().filename()] = readContent(entry.path());
   return files;
 }
 
@@ -48,9 +48,9 @@ TEST_F(OutputsTest, AnInputUnderAnyNameIsRefusedAsAnOutputBeforeAnythingRuns) {
                     "is the same file as --trace");
   const std::string tensors = dir_.file("in.safetensors");
   fs::copy_file(test::reference("attention/documents.safetensors"), tensors);
-  const std::string input = slurp(tensors);
+  const std::string input = readContent(tensors);
   expectOneSentence(ringscope("attend " + tensors + " -o " + tensors), "is the same file as INPUT");
-  EXPECT_EQ(slurp(tensors), input);
+  EXPECT_EQ(readContent(tensors), input);
   fs::remove(tensors);
   EXPECT_EQ(readContent(dir_), before);
 }
@@ -119,7 +119,7 @@ TEST_F(OutputsTest, AFileThatMayNotGrowCutsTheTraceAndNothingElse) {
                                          arguments(trace, log).append(launch));
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_NE(result.err.find("the trace is cut"), std::string::npos) << result.err;
-    const std::string lines = slurp(log);
+    const std::string lines = readContent(log);
     EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 12);
     EXPECT_GT(traces::openTrace(trace)->tensors().size(), 10u);
   }
@@ -127,11 +127,11 @@ TEST_F(OutputsTest, AFileThatMayNotGrowCutsTheTraceAndNothingElse) {
 
 TEST_F(OutputsTest, AModelIsNotSavedOverTheOneThatIsTrained) {
   ASSERT_EQ(ringscope(train("--save-model " + dir_.file("model"))).code, 0);
-  const std::string weights = slurp(dir_.file("model/model.safetensors"));
+  const std::string weights = readContent(dir_.file("model/model.safetensors"));
   expectOneSentence(
       ringscope(train("--model " + dir_.file("model") + " --save-model " + dir_.file("./model"))),
       "is the same file as --model");
-  EXPECT_EQ(slurp(dir_.file("model/model.safetensors")), weights);
+  EXPECT_EQ(readContent(dir_.file("model/model.safetensors")), weights);
 }
 
 TEST_F(OutputsTest, AcceptsAPathThatIsNotUtf8) {

@@ -15,9 +15,7 @@ using nlohmann::json;
 using test::expectOneSentence;
 using test::ringscope;
 
-const std::string kRecorded = "predict " +
-                              test::inSources("resources/sample/missing_position_ids.rscope") +
-                              " --link nvlink4";
+const std::string kRecorded = "predict " + test::sampleRecording() + " --link nvlink4";
 const std::string kPlanned = "predict --cp 4 --seq-len 1024 --link nvlink4 --model " +
                              test::inSources("tests/reference/llama/model");
 

@@ -20,8 +20,7 @@ namespace {
 using nlohmann::json;
 using test::expectOneSentence;
 using test::ringscope;
-
-const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
+using test::sampleRecording;
 
 TEST(ReadingTest, EveryReadingCommandHasHelp) {
   for (const char* command :
@@ -49,26 +48,26 @@ TEST(ReadingTest, TheVersionIsOneLine) {
 }
 
 TEST(ReadingTest, InfoSaysWhatTheSampleHolds) {
-  const auto info = ringscope("info --json " + kSample);
+  const auto info = ringscope("info --json " + sampleRecording());
   ASSERT_EQ(info.code, 0) << info.err;
   const json report = json::parse(info.out);
   EXPECT_EQ(report["ranks"], 4);
   EXPECT_EQ(report["complete"], true);
   EXPECT_TRUE(report["problems"].empty()) << report["problems"];
-  const auto text = ringscope("info " + kSample);
+  const auto text = ringscope("info " + sampleRecording());
   EXPECT_NE(text.out.find("4 ranks"), std::string::npos) << text.out;
 }
 
 TEST(ReadingTest, InfoReadsTheIndexAndDecodesAllWithCheck) {
   const test::TempDir dir;
   const std::string path = dir.file("a.rscope");
-  std::filesystem::copy_file(kSample, path);
+  std::filesystem::copy_file(sampleRecording(), path);
   traces::Database(path, traces::Database::Mode::kCreate)
       .execute("UPDATE chunk SET body = zeroblob(length(body)) WHERE kind = 0");
   const json by_index = json::parse(ringscope("info --json " + path).out);
   EXPECT_TRUE(by_index["problems"].empty()) << by_index["problems"];
   EXPECT_EQ(by_index["events"],
-            json::parse(ringscope("info --json --check " + kSample).out)["events"]);
+            json::parse(ringscope("info --json --check " + sampleRecording()).out)["events"]);
   const auto checked = ringscope("info --json --check " + path);
   EXPECT_EQ(checked.code, 0) << checked.err;
   const json decoded = json::parse(checked.out);
@@ -97,10 +96,10 @@ TEST(ReadingTest, InfoOfAJobWithoutAttentionNamesNoStrategy) {
 }
 
 TEST(ReadingTest, DiffAndDoctorAnswerNoForTheSampleWithAMistake) {
-  const auto diff = ringscope("diff --json " + kSample);
+  const auto diff = ringscope("diff --json " + sampleRecording());
   EXPECT_EQ(diff.code, 1) << diff.err;
   EXPECT_GT(json::parse(diff.out)["diverging"].get<int>(), 0);
-  const auto doctor = ringscope("doctor --json " + kSample);
+  const auto doctor = ringscope("doctor --json " + sampleRecording());
   EXPECT_EQ(doctor.code, 1) << doctor.err;
   const json findings = json::parse(doctor.out)["findings"];
   ASSERT_EQ(findings.size(), 1u) << "what a rule explains is no unknown mistake beside it";
@@ -110,7 +109,8 @@ TEST(ReadingTest, DiffAndDoctorAnswerNoForTheSampleWithAMistake) {
 TEST(ReadingTest, TheDoctorWritesForReviewAndForContinuousIntegrationToo) {
   test::TempDir dir;
   const std::string sarif = dir.file("a b.sarif"), junit = dir.file("junit.xml");
-  const auto doctor = ringscope("doctor " + kSample + " --sarif '" + sarif + "' --junit " + junit);
+  const auto doctor =
+      ringscope("doctor " + sampleRecording() + " --sarif '" + sarif + "' --junit " + junit);
   EXPECT_EQ(doctor.code, 1) << doctor.err;
   const json report = json::parse(std::ifstream(sarif));
   EXPECT_EQ(report["version"], "2.1.0");
@@ -129,13 +129,13 @@ TEST(ReadingTest, TheDoctorWritesForReviewAndForContinuousIntegrationToo) {
 TEST(ReadingTest, ABaselineAcceptsWhatIsKnownAndOnlyThat) {
   test::TempDir dir;
   const std::string known = dir.file("known.json"), none = dir.file("none.json");
-  std::ofstream(known) << ringscope("doctor --json " + kSample).out;
+  std::ofstream(known) << ringscope("doctor --json " + sampleRecording()).out;
   std::ofstream(none) << R"({"findings": []})";
-  const auto accepted = ringscope("doctor " + kSample + " --baseline " + known);
+  const auto accepted = ringscope("doctor " + sampleRecording() + " --baseline " + known);
   EXPECT_EQ(accepted.code, 0) << accepted.out << accepted.err;
   EXPECT_NE(accepted.out.find("1 of 1 finding known to " + known), std::string::npos);
-  EXPECT_EQ(ringscope("doctor " + kSample + " --baseline " + none).code, 1);
-  const auto as_json = ringscope("doctor --json " + kSample + " --baseline " + known);
+  EXPECT_EQ(ringscope("doctor " + sampleRecording() + " --baseline " + none).code, 1);
+  const auto as_json = ringscope("doctor --json " + sampleRecording() + " --baseline " + known);
   EXPECT_EQ(json::parse(as_json.out)["baseline"]["accepted"].size(), 1u) << as_json.out;
 }
 
@@ -146,11 +146,12 @@ TEST(ReadingTest, AWrongBaselineAndAReportOverItsInputAreRefused) {
                            R"({"findings": [{"rule": [], "rank": {}, "layer": 0, "direction": "",
                               "stage": 0, "buffer": ""}]})"}) {
     std::ofstream(wrong) << text;
-    expectOneSentence(ringscope("doctor " + kSample + " --baseline " + wrong), wrong);
+    expectOneSentence(ringscope("doctor " + sampleRecording() + " --baseline " + wrong), wrong);
   }
-  expectOneSentence(ringscope("doctor " + kSample + " --baseline /no/such"), "no such file");
+  expectOneSentence(ringscope("doctor " + sampleRecording() + " --baseline /no/such"),
+                    "no such file");
   expectOneSentence(ringscope("doctor " + wrong + " --sarif " + wrong), "--sarif");
-  expectOneSentence(ringscope("doctor " + kSample + " --junit /no/such/folder/x"),
+  expectOneSentence(ringscope("doctor " + sampleRecording() + " --junit /no/such/folder/x"),
                     "there is no folder /no/such/folder");
 }
 
@@ -186,8 +187,8 @@ class AloneTest : public testing::Test {
 };
 
 TEST_F(AloneTest, ReadsRecordings) {
-  EXPECT_EQ(alone("info " + kSample).code, 0);
-  EXPECT_EQ(alone("doctor " + kSample).code, 1);
+  EXPECT_EQ(alone("info " + sampleRecording()).code, 0);
+  EXPECT_EQ(alone("doctor " + sampleRecording()).code, 1);
 }
 
 TEST_F(AloneTest, ACommandOfTheEngineSaysWhatIsMissing) {

@@ -29,14 +29,14 @@ int take(const traces::Frame& frame, traces::Trace& trace) {
     trace.add(traces::decodeChunkFrame(frame));
     return 1;
   }
-  const nlohmann::json json = traces::parseFrameJson(frame);
+  const nlohmann::json sent = traces::parseFrameJson(frame);
   int understood = 0;
   try {
-    traces::control::decodeRequest(json);
+    traces::control::decodeRequest(sent);
     ++understood;
   } catch (const Error&) {  // then the frame may be an answer
   }
-  traces::control::decodeMessage(json);
+  traces::control::decodeMessage(sent);
   return understood + 1;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/support/places.h"
@@ -32,6 +34,14 @@ inline std::string reference(const std::string& name) {
 }
 inline std::string sampleText() {
   return test::inSources("resources/sample/text.txt");
+}
+inline std::string sampleRecording() {
+  return test::inSources("resources/sample/missing_position_ids.rscope");
+}
+
+inline std::string readContent(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace ringscope::test

@@ -2,11 +2,31 @@
 #pragma once
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace ringscope::test {
+
+/// Returns two ranks with one and two targets over a vocabulary of two. The mean over targets is
+/// (log 2 + 2·log 4) / 3: logits are uniform, except on rank 1, where they are log 3 apart.
+inline std::string lossesOfTwoRanks(const std::string& more) {
+  return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
+         "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
+         "tensor buffer.labels rank=0 shape=1x2 values=1,-100\n"
+         "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
+         "tensor buffer.labels rank=1 shape=1x2 values=1,1\n" +
+         more;
+}
+inline const double kMeanLoss = (std::log(2.0) + 2 * std::log(4.0)) / 3;
+
+inline std::string loggedLoss(const std::string& loss) {
+  return "note step.0 {\"loss\": " + loss + "}\n";
+}
+inline std::string loggedLoss(double loss) {
+  return loggedLoss(nlohmann::json(loss).dump());
+}
 
 /// An output projection over the tokens of two ranks, and its gradient as a sum in which each
 /// rank's part has a factor.

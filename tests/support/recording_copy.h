@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -13,10 +15,27 @@
 
 namespace ringscope::test {
 
+inline const std::string kRecording = inSources("tests/reference/recording");
+inline constexpr std::array kRankFiles{"rank-00000.jsonl", "rank-00001.jsonl"};
+inline constexpr const char* kFirstFile = kRankFiles[0];
+
+inline bool anySays(const std::vector<std::string>& sentences, const std::string& words) {
+  return std::ranges::any_of(sentences, [&](const std::string& sentence) {
+    return sentence.find(words) != std::string::npos;
+  });
+}
+
+/// Returns a hash as recordings write it.
+inline std::string hex(std::uint64_t number) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number));
+  return digits.data();
+}
+
 /// A copy of a recorded job's folder that can be damaged.
 class RecordingCopy {
  public:
-  explicit RecordingCopy(const std::string& recording) {
+  explicit RecordingCopy(const std::string& recording = kRecording) {
     std::filesystem::create_directory(path());
     for (const auto& entry : std::filesystem::directory_iterator(recording))
       std::filesystem::copy_file(entry.path(), file(entry.path().filename().string()));

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "tests/support/files.h"
@@ -20,19 +18,14 @@ struct Result {
   std::string out, err;
 };
 
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// Runs a program through the shell, without input, until it ends.
 inline Result runProgram(const std::string& program, const std::string& arguments) {
   TempDir dir;
   const std::string command =
       program + " " + arguments + " >" + dir.file("out") + " 2>" + dir.file("err") + " </dev/null";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(dir.file("out")),
-          slurp(dir.file("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, readContent(dir.file("out")),
+          readContent(dir.file("err"))};
 }
 
 inline Result ringscope(const std::string& arguments) {

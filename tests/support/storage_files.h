@@ -53,9 +53,4 @@ inline std::unique_ptr<traces::Recorder> record(const std::string& path, int eve
   return recorder;
 }
 
-inline std::string readContent(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace ringscope::test

@@ -28,14 +28,14 @@ struct OneStep {
 constexpr const char* kWithin =
     "diff out layer=0 ratio=0.5\ndiff loss isolated=no limit=0.001 ratio=0.4\n";
 
-RunComparison compared(const OneStep& run, const OneStep& other) {
+RunComparison comparedSteps(const OneStep& run, const OneStep& other) {
   return compareRuns(*makeTrace(run.text()), *makeTrace(other.text()));
 }
 
 Agreement agreementOf(const RunComparison& comparison, const std::string& tensor) {
   for (const TensorDifference& d : comparison.all)
     if (d.tensor == tensor) return d.agreement();
-  ADD_FAILURE() << tensor << " is not compared";
+  ADD_FAILURE() << tensor << " is not comparedSteps";
   return Agreement::kCount;
 }
 
@@ -47,13 +47,13 @@ TEST(AgreementTest, TensorsThatVerificationComputedAreNotCompared) {
               ".out rank=0 layer=0 shape=1x1x2x1 abs_max=" + value + " hash=" + value + "\n";
     return OneStep{.diffs = text};
   };
-  const auto both = compared(map("3"), map("5"));
+  const auto both = comparedSteps(map("3"), map("5"));
   EXPECT_EQ(both.verdict(), Agreement::kSame) << toText(both);
   EXPECT_EQ(toText(both).find("error."), std::string::npos) << toText(both);
 }
 
 TEST(AgreementTest, TwoVerifiedRunsWithinTheirLimitsAreEqualWithinRounding) {
-  const auto both = compared(
+  const auto both = comparedSteps(
       {.settings = "balance=none", .diffs = kWithin},
       {.settings = "balance=head_tail", .loss = "2.0015", .out = "2.00001", .diffs = kWithin});
   EXPECT_EQ(both.verdict(), Agreement::kRounding) << toText(both);
@@ -66,7 +66,7 @@ TEST(AgreementTest, TwoVerifiedRunsWithinTheirLimitsAreEqualWithinRounding) {
 
 TEST(AgreementTest, WithoutVerificationRoundingIsNotJudged) {
   for (const char* diffs : {"", kWithin}) {
-    const auto both = compared({}, {.out = "2.5", .diffs = diffs});
+    const auto both = comparedSteps({}, {.out = "2.5", .diffs = diffs});
     EXPECT_EQ(both.verdict(), Agreement::kUnknown);
     EXPECT_EQ(toJson(both)["verdict"], "not_judged");
     const auto lines = concludeFrom(both);
@@ -81,15 +81,15 @@ TEST(AgreementTest, WithoutVerificationRoundingIsNotJudged) {
 }
 
 TEST(AgreementTest, ALossBeyondBothLimitsTogetherDiffers) {
-  const auto both = compared({.diffs = kWithin}, {.loss = "2.0025", .diffs = kWithin});
+  const auto both = comparedSteps({.diffs = kWithin}, {.loss = "2.0025", .diffs = kWithin});
   EXPECT_EQ(agreementOf(both, "loss"), Agreement::kDiffers);
   EXPECT_NE(both.unjudged.find("more than both limits together"), std::string::npos);
 }
 
 TEST(AgreementTest, TensorsAfterOneBeyondItsLimitDiffer) {
-  const auto both =
-      compared({.diffs = "diff out layer=0 ratio=30\ndiff loss isolated=no limit=0.001 ratio=2\n"},
-               {.loss = "2.5", .out = "2.5", .diffs = kWithin});
+  const auto both = comparedSteps(
+      {.diffs = "diff out layer=0 ratio=30\ndiff loss isolated=no limit=0.001 ratio=2\n"},
+      {.loss = "2.5", .out = "2.5", .diffs = kWithin});
   EXPECT_EQ(agreementOf(both, "q"), Agreement::kSame);
   EXPECT_EQ(agreementOf(both, "out"), Agreement::kDiffers);
   EXPECT_EQ(agreementOf(both, "loss"), Agreement::kDiffers);
@@ -99,8 +99,8 @@ TEST(AgreementTest, TensorsAfterOneBeyondItsLimitDiffer) {
 
 TEST(AgreementTest, ASettingThatChangesTheResultsIsNotRounding) {
   for (const char* setting : {"lr=0.5", "mask=full", "dtype=bfloat16", "seed=4"}) {
-    const auto both =
-        compared({.diffs = kWithin}, {.settings = setting, .out = "2.00001", .diffs = kWithin});
+    const auto both = comparedSteps({.diffs = kWithin},
+                                    {.settings = setting, .out = "2.00001", .diffs = kWithin});
     EXPECT_EQ(both.verdict(), Agreement::kUnknown) << setting;
     EXPECT_NE(both.unjudged.find("changes the results"), std::string::npos) << both.unjudged;
   }
@@ -113,7 +113,7 @@ TEST(AgreementTest, PositionIdsHaveNoRounding) {
                             "tensor position_ids rank=0 shape=1x2 values=" +
                             ids + "\n"};
   };
-  const auto both = compared(of("0,1"), of("0,0"));
+  const auto both = comparedSteps(of("0,1"), of("0,0"));
   EXPECT_EQ(both.verdict(), Agreement::kDiffers) << toText(both);
 }
 

@@ -15,14 +15,14 @@ namespace {
 using test::makeTrace;
 
 /// Returns one layer of two tokens of two numbers on one rank.
-std::string onOneRank(const std::string& out) {
+std::string twoTokens(const std::string& out) {
   std::string text = "run cp=1 seq_len=2\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n";
   for (const char* tensor : {"q", "k", "v"})
     text += std::string("tensor ") + tensor + " rank=0 layer=0 shape=1x1x2x2 values=1,2,3,4\n";
   return text + "tensor out rank=0 layer=0 shape=1x1x2x2 values=" + out + "\n";
 }
 /// Returns the same layer on two ranks, with the first token on the second rank.
-std::string onTwoRanks(const std::string& out_0, const std::string& out_1) {
+std::string oneTokenEach(const std::string& out_0, const std::string& out_1) {
   std::string text =
       "run cp=2 seq_len=2 capture=stats\ngroup cp 0,1\nshard q rank=0 dim=2 tokens=1-2\n"
       "shard q rank=1 dim=2 tokens=0-1\n";
@@ -38,7 +38,7 @@ DifferenceMap mapOf(const std::string& run, const std::string& other,
 }
 
 TEST(DifferenceMapTest, RowsOfOtherRanksStandUnderTheirTokens) {
-  const auto map = mapOf(onOneRank("1,2,3,4"), onTwoRanks("3,7", "1,2"));
+  const auto map = mapOf(twoTokens("1,2,3,4"), oneTokenEach("3,7", "1,2"));
   EXPECT_EQ(map.lines, (std::vector<DifferenceMap::Line>{{0, 0}}));
   ASSERT_EQ(map.tokens, (std::vector{TokenIndex::of(0), TokenIndex::of(1)}));
   EXPECT_EQ(map.row(0, 0).difference, 0);
@@ -55,18 +55,18 @@ TEST(DifferenceMapTest, RowsOfOtherRanksStandUnderTheirTokens) {
 }
 
 TEST(DifferenceMapTest, AValueThatIsFiniteInOnlyOneRunIsInfinitelyFar) {
-  const auto map = mapOf(onOneRank("1,nan,3,4"), onOneRank("1,2,3,4"));
+  const auto map = mapOf(twoTokens("1,nan,3,4"), twoTokens("1,2,3,4"));
   EXPECT_TRUE(std::isinf(map.row(0, 0).difference));
   EXPECT_EQ(map.row(0, 0).element, 1);
   EXPECT_EQ(map.row(0, 1).difference, 0);
-  EXPECT_EQ(mapOf(onOneRank("1,nan,3,4"), onOneRank("1,nan,3,4")).row(0, 0).difference, 0);
-  const auto zeros = mapOf(onOneRank("1,0,0,0"), onOneRank("0,0,0,0"));
+  EXPECT_EQ(mapOf(twoTokens("1,nan,3,4"), twoTokens("1,nan,3,4")).row(0, 0).difference, 0);
+  const auto zeros = mapOf(twoTokens("1,0,0,0"), twoTokens("0,0,0,0"));
   EXPECT_TRUE(std::isinf(zeros.share(zeros.row(0, 0)))) << "there is no size to measure it by";
   EXPECT_EQ(zeros.share(zeros.row(0, 1)), 0);
 }
 
 TEST(DifferenceMapTest, ARowThatOneRunLacksIsListedAndNotCompared) {
-  const auto map = mapOf(onOneRank("1,2,3,4"), onTwoRanks("", "1,2"));
+  const auto map = mapOf(twoTokens("1,2,3,4"), oneTokenEach("", "1,2"));
   ASSERT_EQ(map.rows.size(), 2u);
   EXPECT_TRUE(map.row(0, 0).compared());
   EXPECT_FALSE(map.row(0, 1).compared());
@@ -81,7 +81,7 @@ TEST(DifferenceMapTest, NamesTheCaptureThatKeepsMissingValues) {
       "run cp=1 seq_len=2 capture=stats\ngroup cp 0\nshard q rank=0 dim=2 tokens=0-2\n"
       "tensor q rank=0 layer=0 shape=1x1x2x2\ntensor k rank=0 layer=0 shape=1x1x2x2\n"
       "tensor v rank=0 layer=0 shape=1x1x2x2\n";
-  const auto map = mapOf(stats, onOneRank("1,2,3,4"));
+  const auto map = mapOf(stats, twoTokens("1,2,3,4"));
   EXPECT_TRUE(map.rows.empty());
   EXPECT_EQ(map.missing, std::vector<std::string>{"the values of q of rank 0 were not kept; "
                                                   "--capture values:steps=0 keeps them"});
@@ -112,7 +112,7 @@ TEST(DifferenceMapTest, OthersHaveNoRowsByToken) {
   EXPECT_TRUE(hasRowsByToken("buffer.labels"));
   for (const char* tensor : {"logits", "loss", "grad.lm_head.weight", "cos"}) {
     EXPECT_FALSE(hasRowsByToken(tensor));
-    EXPECT_TRUE(mapOf(onOneRank("1,2,3,4"), onOneRank("1,2,3,4"), tensor).rows.empty());
+    EXPECT_TRUE(mapOf(twoTokens("1,2,3,4"), twoTokens("1,2,3,4"), tensor).rows.empty());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "tests/support/trace_builder.h"
@@ -20,6 +21,19 @@ inline traces::RuleResult answerFrom(const std::string& rule, const std::string&
 }
 inline traces::Verdict findVerdict(const std::string& rule, const std::string& text) {
   return answerFrom(rule, text).verdict;
+}
+
+/// Returns the finding of this rule, and expects that no other of the rules finds anything.
+inline traces::Finding foundAlone(std::span<const char* const> rules, const std::string& rule,
+                                  const std::string& text) {
+  traces::Finding finding;
+  for (const char* other : rules) {
+    const traces::RuleResult answer = answerFrom(other, text);
+    EXPECT_EQ(answer.verdict == traces::Verdict::kFound, other == rule)
+        << other << answer.would_settle << text;
+    if (other == rule && answer.findings.size() == 1) finding = answer.findings.front();
+  }
+  return finding;
 }
 
 inline bool says(const traces::Finding& finding, const std::string& words) {

@@ -10,13 +10,15 @@ namespace {
 
 using test::answerFrom;
 using test::findVerdict;
+using test::foundAlone;
 using test::says;
 
-constexpr const char* kRules[] = {"ring_bypassed", "no_skip_future_block", "causal_on_every_block",
-                                  "mask_dropped",  "documents_ignored",    "kv_not_rotated"};
+constexpr const char* kCoverageRules[] = {"ring_bypassed",         "no_skip_future_block",
+                                          "causal_on_every_block", "mask_dropped",
+                                          "documents_ignored",     "kv_not_rotated"};
 
 /// Two ranks with two tokens each.
-constexpr const char* kRanks = R"(
+constexpr const char* kTwoTokensEach = R"(
   run cp=2 seq_len=4
   group cp 0,1
   shard input_ids rank=0 tokens=0-2
@@ -34,28 +36,18 @@ constexpr const char* kEarlierBlock =
     "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-2\n";
 
 std::string recording(const std::string& intent, const std::string& pieces) {
-  return kRanks + intent + pieces + "end\n";
+  return kTwoTokensEach + intent + pieces + "end\n";
 }
 
-/// Returns the finding of this rule, and expects that no other coverage rule finds anything.
-Finding foundAlone(const std::string& rule, const std::string& text) {
-  for (const char* other : kRules) {
-    const RuleResult answer = answerFrom(other, text);
-    EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
-    if (other != rule) continue;
-    if (answer.findings.size() == 1) return answer.findings.front();
-  }
-  return {};
-}
 TEST(CoverageRulesTest, EveryPairOfTheMaskOnceIsClear) {
-  for (const char* rule : kRules)
+  for (const char* rule : kCoverageRules)
     EXPECT_EQ(findVerdict(rule, recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock)),
               Verdict::kClear)
         << rule;
 }
 
 TEST(CoverageRulesTest, WithoutTheDeclaredMaskTheyCannotTell) {
-  for (const char* rule : kRules)
+  for (const char* rule : kCoverageRules)
     EXPECT_EQ(findVerdict(rule, recording("", std::string(kOwnBlocks) + kEarlierBlock)),
               Verdict::kNotObservable)
         << rule;
@@ -65,7 +57,7 @@ TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
   std::string text = recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock);
   const std::string shard = "shard input_ids rank=0 tokens=0-2";
   text.erase(text.find(shard), shard.size());
-  for (const char* rule : kRules) {
+  for (const char* rule : kCoverageRules) {
     const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("tokens rank 0 attends"), std::string::npos)
@@ -74,8 +66,8 @@ TEST(CoverageRulesTest, WithoutTheTokensOfARankTheyCannotTell) {
 }
 
 TEST(CoverageRulesTest, JudgesMissingPairsOnlyInACompleteRecording) {
-  const std::string cut = std::string(kRanks) + kCausal + kOwnBlocks;
-  for (const char* rule : kRules)
+  const std::string cut = std::string(kTwoTokensEach) + kCausal + kOwnBlocks;
+  for (const char* rule : kCoverageRules)
     EXPECT_EQ(findVerdict(rule, cut), Verdict::kNotObservable) << rule;
   const std::string stopped = cut + "note ended {\"how\": \"stopped\"}\nend\n";
   EXPECT_EQ(findVerdict("ring_bypassed", stopped), Verdict::kNotObservable)
@@ -86,7 +78,7 @@ TEST(CoverageRulesTest, PairsThatNobodyAttendsForNoKnownReasonAreNotCalledClear)
   const std::string text =
       recording(kCausal, std::string(kOwnBlocks) +
                              "attend rank=1 layer=0 stage=1 source=0 piece=0 q=0-2 k=0-1\n");
-  for (const char* rule : kRules) {
+  for (const char* rule : kCoverageRules) {
     const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("rank 1 leaves out 2 of 7"), std::string::npos)
@@ -95,7 +87,8 @@ TEST(CoverageRulesTest, PairsThatNobodyAttendsForNoKnownReasonAreNotCalledClear)
 }
 
 TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
-  const Finding finding = foundAlone("ring_bypassed", recording(kCausal, kOwnBlocks));
+  const Finding finding =
+      foundAlone(kCoverageRules, "ring_bypassed", recording(kCausal, kOwnBlocks));
   EXPECT_EQ(finding.rank, WorldRank::of(1)) << "rank 0 has no earlier block";
   EXPECT_EQ(finding.place.layer, Layer::of(0));
   EXPECT_TRUE(says(finding, "leaves out 4 of the 7")) << finding.evidence;
@@ -104,7 +97,7 @@ TEST(RingBypassedRuleTest, FindsRanksThatAttendTheirOwnBlocksOnly) {
 TEST(RingBypassedRuleTest, ACausalPieceDoesNotMaskTheKeysOfAnotherPiece) {
   // Rank 1 has its later tokens first, so the piece above its first piece is its second.
   const Finding finding =
-      foundAlone("ring_bypassed",
+      foundAlone(kCoverageRules, "ring_bypassed",
                  "run cp=2 seq_len=8\ngroup cp 0,1\nintent mask=causal\n"
                  "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=6-8,4-6\n"
                  "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 mask=causal\n"
@@ -125,18 +118,18 @@ TEST(NoSkipFutureBlockRuleTest, FindsBlocksOfLaterTokensThatAreAttended) {
   const std::string future =
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2\n" + std::string(kEarlierBlock);
   const Finding finding =
-      foundAlone("no_skip_future_block", recording(kCausal, kOwnBlocks + future));
+      foundAlone(kCoverageRules, "no_skip_future_block", recording(kCausal, kOwnBlocks + future));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
   EXPECT_TRUE(says(finding, "Of 4 (query, key) pairs")) << finding.evidence;
-  EXPECT_EQ(findVerdict("no_skip_future_block", kRanks + std::string(kCausal) + future),
+  EXPECT_EQ(findVerdict("no_skip_future_block", kTwoTokensEach + std::string(kCausal) + future),
             Verdict::kFound)
       << "what was attended was, whatever came of the run";
 }
 
 TEST(CausalOnEveryBlockRuleTest, FindsPairsThatACausalMaskLeavesOut) {
   const Finding finding = foundAlone(
-      "causal_on_every_block",
+      kCoverageRules, "causal_on_every_block",
       recording(kCausal, std::string(kOwnBlocks) + "attend rank=1 layer=0 stage=1 source=0 "
                                                    "piece=0 q=0-2 k=0-2 mask=causal\n"));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
@@ -146,7 +139,7 @@ TEST(CausalOnEveryBlockRuleTest, FindsPairsThatACausalMaskLeavesOut) {
 
 TEST(CausalOnEveryBlockRuleTest, FindsToTheKeysThatLieBeyondASquare) {
   const Finding finding = foundAlone(
-      "causal_on_every_block",
+      kCoverageRules, "causal_on_every_block",
       recording("intent mask=full\n",
                 "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2\n"
                 "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n"
@@ -158,7 +151,7 @@ TEST(CausalOnEveryBlockRuleTest, FindsToTheKeysThatLieBeyondASquare) {
 
 TEST(MaskDroppedRuleTest, FindsKeysThatHaveLeftTheWindow) {
   const Finding finding = foundAlone(
-      "mask_dropped",
+      kCoverageRules, "mask_dropped",
       recording("intent mask=window window=2\n", std::string(kOwnBlocks) + kEarlierBlock));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_TRUE(says(finding, "attends 3 (query, key) pairs")) << finding.evidence;
@@ -169,7 +162,8 @@ TEST(MaskDroppedRuleTest, FindsLaterKeysOfARanksOwnBlock) {
   const std::string full =
       "attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-2 k=0-2\n"
       "attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-2 k=0-2\n";
-  const Finding finding = foundAlone("mask_dropped", recording(kCausal, full + kEarlierBlock));
+  const Finding finding =
+      foundAlone(kCoverageRules, "mask_dropped", recording(kCausal, full + kEarlierBlock));
   EXPECT_TRUE(says(finding, "comes after its query")) << finding.evidence;
 }
 
@@ -185,9 +179,9 @@ TEST(MaskDroppedRuleTest, AWindowThatIsOneTooWideIsNotDropped) {
 }
 
 TEST(DocumentsIgnoredRuleTest, FindsPairsOfTwoDocuments) {
-  const Finding finding =
-      foundAlone("documents_ignored", recording("intent mask=documents documents=0-2,2-4\n",
-                                                std::string(kOwnBlocks) + kEarlierBlock));
+  const Finding finding = foundAlone(kCoverageRules, "documents_ignored",
+                                     recording("intent mask=documents documents=0-2,2-4\n",
+                                               std::string(kOwnBlocks) + kEarlierBlock));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_EQ(finding.confidence, Confidence::kCertain);
   EXPECT_TRUE(says(finding, "attends 4 (query, key) pairs of two documents")) << finding.evidence;
@@ -223,7 +217,7 @@ TEST(DocumentsIgnoredRuleTest, ATileMaskThatIsNotRecordedIsTakenForTheDeclaredWi
 
 TEST(KvNotRotatedRuleTest, FindsABlockThatIsAttendedTwice) {
   const Finding finding = foundAlone(
-      "kv_not_rotated",
+      kCoverageRules, "kv_not_rotated",
       recording(kCausal, std::string(kOwnBlocks) + kEarlierBlock +
                              "attend rank=1 layer=0 stage=2 source=0 piece=0 q=1-2 k=0-2\n"));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
@@ -263,7 +257,8 @@ TEST(CoverageRulesTest, RowsThatAreStridedAreComparedByTheirTokens) {
   const std::string inclusive =
       "attend rank=0 layer=0 stage=1 source=1 piece=0 q=0-2 k=0-2 mask=causal\nend\n";
   EXPECT_EQ(findVerdict("no_skip_future_block", striped + kCausal + strict), Verdict::kClear);
-  const Finding finding = foundAlone("no_skip_future_block", striped + kCausal + inclusive);
+  const Finding finding =
+      foundAlone(kCoverageRules, "no_skip_future_block", striped + kCausal + inclusive);
   EXPECT_TRUE(says(finding, "Of 2 (query, key) pairs")) << finding.evidence;
 }
 

@@ -192,8 +192,8 @@ TEST(ClipBeforeReduceRuleTest, GradientsThatRanksDoNotShareProveNothing) {
 // -------- the norm
 
 /// Returns the same gradient, of norm 5, on two ranks.
-std::string logged(double norm, const std::string& values = " shape=1x2 values=3,4",
-                   const std::string& run = "run cp=2\n") {
+std::string loggedNorm(double norm, const std::string& values = " shape=1x2 values=3,4",
+                       const std::string& run = "run cp=2\n") {
   std::string text = run + "group cp 0,1\n";
   for (const char* rank : {"0", "1"})
     text += "tensor grad.w rank=" + std::string(rank) + values + "\n";
@@ -202,14 +202,15 @@ std::string logged(double norm, const std::string& values = " shape=1x2 values=3
 
 TEST(NormCountsReplicasRuleTest, TheNormSaysHowOftenAGradientWasCounted) {
   const char* rule = "norm_counts_replicas";
-  EXPECT_EQ(findVerdict(rule, logged(5)), Verdict::kClear);
-  const auto wrong = answerFrom(rule, logged(5 * std::sqrt(2.0)));
+  EXPECT_EQ(findVerdict(rule, loggedNorm(5)), Verdict::kClear);
+  const auto wrong = answerFrom(rule, loggedNorm(5 * std::sqrt(2.0)));
   ASSERT_EQ(wrong.verdict, Verdict::kFound);
   EXPECT_NE(wrong.findings.front().evidence.find("7.07107"), std::string::npos);
-  EXPECT_EQ(findVerdict(rule, logged(6)), Verdict::kNotObservable) << "no way of counting gives it";
-  EXPECT_EQ(findVerdict(rule, logged(7.07)), Verdict::kNotObservable)
+  EXPECT_EQ(findVerdict(rule, loggedNorm(6)), Verdict::kNotObservable)
+      << "no way of counting gives it";
+  EXPECT_EQ(findVerdict(rule, loggedNorm(7.07)), Verdict::kNotObservable)
       << "nor is it rounded for people";
-  EXPECT_EQ(findVerdict(rule, logged(5, " shape=1x2 min=3 max=4")), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict(rule, loggedNorm(5, " shape=1x2 min=3 max=4")), Verdict::kNotObservable);
   EXPECT_EQ(findVerdict(rule, "run cp=2\n"), Verdict::kNotObservable);
   EXPECT_EQ(findVerdict(rule, "run cp=1\n"), Verdict::kClear) << "there are no replicas";
 }

@@ -214,7 +214,7 @@ TEST(DroppedHopRuleTest, CannotJudgeARunThatHungForAnotherReason) {
 
 /// Returns chunks of two tokens, dealt head-tail, and each rank's position ids for two rows of the
 /// batch.
-std::string headTail(const std::string& of_rank_0, const std::string& of_rank_1) {
+std::string headTailPositions(const std::string& of_rank_0, const std::string& of_rank_1) {
   return "run cp=2 seq_len=8\ngroup cp 0,1\nintent mask=causal positions=whole_sequence "
          "balance=head_tail\n"
          "shard input_ids rank=0 tokens=0-2,6-8\nshard input_ids rank=1 tokens=2-6\n"
@@ -225,17 +225,19 @@ std::string headTail(const std::string& of_rank_0, const std::string& of_rank_1)
 
 TEST(AliasedBufferRuleTest, FindsPositionsThatWereReorderedOnceForEachRow) {
   // The order 0 1 6 7 2 3 4 5, applied to itself.
-  const Finding finding = only(answerFrom("aliased_buffer", headTail("0,1,4,5", "6,7,2,3")));
+  const Finding finding =
+      only(answerFrom("aliased_buffer", headTailPositions("0,1,4,5", "6,7,2,3")));
   EXPECT_TRUE(says(finding, "All 2 rows")) << finding.evidence;
   EXPECT_TRUE(says(finding, "6 of 8 are another token's")) << finding.evidence;
 }
 
 TEST(AliasedBufferRuleTest, PositionsOfTheTokensAreClear) {
-  EXPECT_EQ(findVerdict("aliased_buffer", headTail("0,1,6,7", "2,3,4,5")), Verdict::kClear);
+  EXPECT_EQ(findVerdict("aliased_buffer", headTailPositions("0,1,6,7", "2,3,4,5")),
+            Verdict::kClear);
 }
 
 TEST(AliasedBufferRuleTest, PositionsThatAreWrongOtherwiseOrMissingItCannotTell) {
-  const RuleResult other = answerFrom("aliased_buffer", headTail("0,1,2,3", "0,1,2,3"));
+  const RuleResult other = answerFrom("aliased_buffer", headTailPositions("0,1,2,3", "0,1,2,3"));
   EXPECT_EQ(other.verdict, Verdict::kNotObservable);
   EXPECT_FALSE(other.capture_helps);
   EXPECT_EQ(findVerdict("aliased_buffer", "run cp=2\ngroup cp 0,1\n"), Verdict::kNotObservable);

@@ -14,7 +14,7 @@ using test::only;
 using test::says;
 
 /// Returns two ranks that share a sequence.
-std::shared_ptr<Trace> twoRanks(const std::string& more = "") {
+std::shared_ptr<Trace> twoSharing(const std::string& more = "") {
   return test::makeTrace("run cp=2 heads=4 seq_len=8\ngroup cp 0,1\n" + more);
 }
 
@@ -31,7 +31,7 @@ constexpr const char* kTwoDocuments =
     "intent mask=documents balance=per_document documents=0-4,4-16\n";
 
 TEST(BalanceCutsDocumentsRuleTest, FindsTokensThatAreNotHeadAndTailOfEachDocument) {
-  const auto trace = twoRanks(kTwoDocuments);
+  const auto trace = twoSharing(kTwoDocuments);
   trace->add(shardFor(0, 16, {{0, 4}, {12, 16}}));
   trace->add(shardFor(1, 16, {{4, 12}}));
   const Finding finding = only(answerFrom("balance_cuts_documents", *trace));
@@ -41,23 +41,23 @@ TEST(BalanceCutsDocumentsRuleTest, FindsTokensThatAreNotHeadAndTailOfEachDocumen
 }
 
 TEST(BalanceCutsDocumentsRuleTest, HeadAndTailOfEachDocumentAndItsPaddingAreClear) {
-  const auto trace = twoRanks(kTwoDocuments);
+  const auto trace = twoSharing(kTwoDocuments);
   trace->add(shardFor(0, 16, {{0, 1}, {3, 4}, {4, 7}, {13, 16}}));
   trace->add(shardFor(1, 16, {{1, 3}, {7, 13}}));
   EXPECT_EQ(answerFrom("balance_cuts_documents", *trace).verdict, Verdict::kClear);
-  const auto padded = twoRanks("intent mask=documents balance=per_document documents=0-3,4-14\n");
+  const auto padded = twoSharing("intent mask=documents balance=per_document documents=0-3,4-14\n");
   padded->add(shardFor(0, 16, {{0, 1}, {3, 7}, {13, 16}}));
   EXPECT_EQ(answerFrom("balance_cuts_documents", *padded).verdict, Verdict::kClear);
 }
 
 TEST(BalanceCutsDocumentsRuleTest, ABalanceOfTheSequenceThatWasDeclaredIsClear) {
-  const auto trace = twoRanks("intent mask=documents balance=head_tail documents=0-4,4-16\n");
+  const auto trace = twoSharing("intent mask=documents balance=head_tail documents=0-4,4-16\n");
   trace->add(shardFor(0, 16, {{0, 4}, {12, 16}}));
   EXPECT_EQ(answerFrom("balance_cuts_documents", *trace).verdict, Verdict::kClear);
 }
 
 TEST(BalanceCutsDocumentsRuleTest, WithoutADeclarationItCannotTell) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 16, {{0, 4}, {12, 16}}));
   EXPECT_EQ(answerFrom("balance_cuts_documents", *trace).verdict, Verdict::kNotObservable);
 }
@@ -115,7 +115,7 @@ TEST(HeadsNotDivisibleRuleTest, WithoutTheHeadsOfARankItCannotTell) {
 // -------- whole sequences
 
 TEST(CpNotAppliedRuleTest, FindsRanksThatHoldTheWholeSequence) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 8, {{0, 8}}));
   trace->add(shardFor(1, 8, {{0, 8}}));
   const Finding finding = only(answerFrom("cp_not_applied", *trace));
@@ -125,7 +125,7 @@ TEST(CpNotAppliedRuleTest, FindsRanksThatHoldTheWholeSequence) {
 }
 
 TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNoShardsAreNotJudged) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   EXPECT_EQ(answerFrom("cp_not_applied", *trace).verdict, Verdict::kNotObservable);
   trace->add(shardFor(0, 8, {{0, 4}}));
   EXPECT_EQ(answerFrom("cp_not_applied", *trace).verdict, Verdict::kClear);
@@ -136,7 +136,7 @@ TEST(CpNotAppliedRuleTest, PartsOfASequenceAreClearAndNoShardsAreNotJudged) {
 // -------- dimensions
 
 std::shared_ptr<Trace> cutAlong(std::int32_t dim, std::vector<std::int64_t> local) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   IntentRecord meant;
   meant.buffers = {{"labels", 1}};
   trace->add(meant);
@@ -157,7 +157,7 @@ TEST(WrongBufferDimRuleTest, TrustsTheShapeOverTheDeclaredDimension) {
 
 TEST(WrongBufferDimRuleTest, IsClearForTheDeclaredDimensionAndNeedsADeclaration) {
   EXPECT_EQ(answerFrom("wrong_buffer_dim", *cutAlong(1, {4, 4})).verdict, Verdict::kClear);
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 8, {{0, 4}}));
   EXPECT_EQ(answerFrom("wrong_buffer_dim", *trace).verdict, Verdict::kNotObservable);
 }
@@ -165,7 +165,7 @@ TEST(WrongBufferDimRuleTest, IsClearForTheDeclaredDimensionAndNeedsADeclaration)
 // -------- lengths
 
 TEST(UnevenShardsRuleTest, FindsTokensThatAreOnNoRank) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 11, {{0, 2}, {6, 8}}));
   trace->add(shardFor(1, 11, {{2, 6}}));
   const Finding finding = only(answerFrom("uneven_shards", *trace));
@@ -174,14 +174,14 @@ TEST(UnevenShardsRuleTest, FindsTokensThatAreOnNoRank) {
 }
 
 TEST(UnevenShardsRuleTest, AllTokensOnceAreClear) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 7, {{0, 4}}));
   trace->add(shardFor(1, 7, {{4, 7}}));
   EXPECT_EQ(answerFrom("uneven_shards", *trace).verdict, Verdict::kClear) << "uneven and complete";
 }
 
 TEST(UnevenShardsRuleTest, WithoutARankOrWithTokensOnSeveralItCannotTell) {
-  const auto trace = twoRanks();
+  const auto trace = twoSharing();
   trace->add(shardFor(0, 8, {{0, 4}}));
   EXPECT_EQ(answerFrom("uneven_shards", *trace).verdict, Verdict::kNotObservable);
   trace->add(shardFor(1, 8, {{2, 6}}));

@@ -13,12 +13,13 @@ namespace {
 
 using test::answerFrom;
 using test::findVerdict;
+using test::foundAlone;
 
 constexpr const char* kLossRules[] = {"mean_of_local_means", "loss_scaled_by_cp",
                                       "metric_not_reduced", "rank_without_targets"};
 
 /// Returns rank 0 with 3 targets of 2 each, and rank 1 with `targets` targets whose sum is `sum`.
-std::string twoRanks(const char* targets, const char* sum, const char* logged) {
+std::string lossesWith(const char* targets, const char* sum, const char* logged) {
   return std::string("run cp=2\nintent loss=mean_over_targets\ngroup cp 0,1\n") +
          "tensor loss.sum rank=0 shape=1 values=6\ntensor loss.targets rank=0 shape=1 values=3\n"
          "tensor loss.sum rank=1 shape=1 values=" +
@@ -26,29 +27,23 @@ std::string twoRanks(const char* targets, const char* sum, const char* logged) {
          "\nnote step.0 {\"loss\": " + logged + "}\n";
 }
 
-/// Expects that this rule finds something, and none of the other three.
-void expectAlone(const std::string& rule, const std::string& text) {
-  for (const char* other : kLossRules)
-    EXPECT_EQ(findVerdict(other, text) == Verdict::kFound, other == rule) << other << text;
-}
-
 TEST(LossRulesTest, TheLoggedLossShowsHowItWasReduced) {
   for (const char* rule : kLossRules) {
-    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3")), Verdict::kClear) << rule;
-    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
-    EXPECT_EQ(findVerdict(rule, twoRanks("1", "6", "3.1")), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, lossesWith("1", "6", "3")), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, lossesWith("1", "6", "3.0000001")), Verdict::kClear) << "rounding";
+    EXPECT_EQ(findVerdict(rule, lossesWith("1", "6", "3.1")), Verdict::kNotObservable) << rule;
     EXPECT_EQ(findVerdict(rule, "run cp=2\n"), Verdict::kNotObservable) << rule;
   }
-  expectAlone("mean_of_local_means", twoRanks("1", "6", "4"));
-  expectAlone("loss_scaled_by_cp", twoRanks("1", "8", "7"));
-  expectAlone("loss_scaled_by_cp", twoRanks("1", "8", "1.75"));
-  expectAlone("metric_not_reduced", twoRanks("1", "6", "2"));
-  expectAlone("metric_not_reduced", twoRanks("1", "8", "8"));
-  expectAlone("rank_without_targets", twoRanks("0", "0", "null"));
+  foundAlone(kLossRules, "mean_of_local_means", lossesWith("1", "6", "4"));
+  foundAlone(kLossRules, "loss_scaled_by_cp", lossesWith("1", "8", "7"));
+  foundAlone(kLossRules, "loss_scaled_by_cp", lossesWith("1", "8", "1.75"));
+  foundAlone(kLossRules, "metric_not_reduced", lossesWith("1", "6", "2"));
+  foundAlone(kLossRules, "metric_not_reduced", lossesWith("1", "8", "8"));
+  foundAlone(kLossRules, "rank_without_targets", lossesWith("0", "0", "null"));
 }
 
 TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
-  const std::string equal = twoRanks("1", "2", "2");
+  const std::string equal = lossesWith("1", "2", "2");
   for (const char* rule : {"mean_of_local_means", "metric_not_reduced"}) {
     const auto answer = answerFrom(rule, equal);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
@@ -72,15 +67,15 @@ TEST(LossRulesTest, LossesThatAreEqualByChanceDoNotTellHowTheyWereSummed) {
 
 TEST(LossRulesTest, ALossRoundedForDisplayGivesNoFinding) {
   for (const char* rule : kLossRules)
-    EXPECT_NE(findVerdict(rule, twoRanks("1", "1.00005", "1.75")), Verdict::kFound) << rule;
+    EXPECT_NE(findVerdict(rule, lossesWith("1", "1.00005", "1.75")), Verdict::kFound) << rule;
 }
 
 TEST(LossRulesTest, TheMeanOfMeansIsRightWithEqualNumbersOfTargets) {
-  EXPECT_EQ(findVerdict("mean_of_local_means", twoRanks("3", "12", "3")), Verdict::kClear);
+  EXPECT_EQ(findVerdict("mean_of_local_means", lossesWith("3", "12", "3")), Verdict::kClear);
 }
 
 TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
-  std::string three = twoRanks("1", "6", "3");
+  std::string three = lossesWith("1", "6", "3");
   three.replace(three.find("cp=2"), 4, "cp=3");
   three.replace(three.find("cp 0,1"), 6, "cp 0,1,2");
   three += "tensor loss.sum rank=2 shape=1 values=0\ntensor loss.targets rank=2 shape=1 values=0\n";
@@ -90,7 +85,7 @@ TEST(LossRulesTest, ARankWithoutTargetsIsFineWhereTheLossIsFinite) {
 /// That rank's own mean is the loss over all targets. Nobody can tell which of the two was logged,
 /// or whether the loss of all ranks would have been lost.
 TEST(LossRulesTest, TheLossOfARankWithAllTargetsIsRight) {
-  const std::string text = twoRanks("0", "0", "2");
+  const std::string text = lossesWith("0", "0", "2");
   for (const char* rule : {"metric_not_reduced", "rank_without_targets"})
     EXPECT_EQ(findVerdict(rule, text), Verdict::kNotObservable) << rule;
   for (const char* rule : {"mean_of_local_means", "loss_scaled_by_cp"})
@@ -99,7 +94,7 @@ TEST(LossRulesTest, TheLossOfARankWithAllTargetsIsRight) {
 
 TEST(LossRulesTest, ARightStepDoesNotExcuseAWrongOne) {
   const auto step = [](const char* n, const char* logged) {
-    std::string text = twoRanks("1", "6", logged);
+    std::string text = lossesWith("1", "6", logged);
     text = text.substr(text.find("tensor"));
     for (std::size_t at = 0; (at = text.find(" shape", at)) != std::string::npos; at += 12)
       text.insert(at, std::string(" step=") + n);
@@ -113,16 +108,16 @@ TEST(LossRulesTest, ARightStepDoesNotExcuseAWrongOne) {
 }
 
 TEST(LossRulesTest, ALossLostElsewhereIsNotBlamedOnRanksWithoutTargets) {
-  EXPECT_EQ(findVerdict("rank_without_targets", twoRanks("1", "6", "null")),
+  EXPECT_EQ(findVerdict("rank_without_targets", lossesWith("1", "6", "null")),
             Verdict::kNotObservable);
-  std::string text = twoRanks("0", "0", "null");
+  std::string text = lossesWith("0", "0", "null");
   text.replace(text.find("values=6"), 8, "nan=1   ");
   EXPECT_EQ(findVerdict("rank_without_targets", text), Verdict::kNotObservable)
       << "the sum of rank 0 is not finite either";
 }
 
 TEST(LossRulesTest, AStepOfWhichNotAllRanksAreKnownProvesNothing) {
-  std::string text = twoRanks("1", "6", "4");
+  std::string text = lossesWith("1", "6", "4");
   text.replace(text.find("cp=2"), 4, "cp=3");
   for (const char* rule : kLossRules)
     EXPECT_EQ(findVerdict(rule, text), Verdict::kNotObservable) << rule;
@@ -136,7 +131,7 @@ TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
       "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
       "tensor buffer.labels rank=1 shape=1x2 values=1,1\nnote step.0 {\"loss\": ";
   const auto logged = [&](double loss) { return text + nlohmann::json(loss).dump() + "}\n"; };
-  expectAlone("mean_of_local_means", logged((std::log(2.0) + std::log(4.0)) / 2));
+  foundAlone(kLossRules, "mean_of_local_means", logged((std::log(2.0) + std::log(4.0)) / 2));
   EXPECT_EQ(findVerdict("mean_of_local_means", logged((std::log(2.0) + 2 * std::log(4.0)) / 3)),
             Verdict::kClear);
 }
@@ -214,7 +209,7 @@ TEST(CauseTest, TheFirstMistakeReplacesItsConsequences) {
 }
 
 TEST(CauseTest, NansFromALostLossAreNotBlamedOnAnotherRank) {
-  const std::string lost = twoRanks("0", "0", "null");
+  const std::string lost = lossesWith("0", "0", "null");
   EXPECT_EQ(findVerdict("nan_from_one_rank", lost + "tensor grad.w rank=1 nan=1\n"),
             Verdict::kNotObservable);
   EXPECT_EQ(findVerdict("nan_from_one_rank", lost + "tensor q step=1 layer=0 rank=1 nan=1\n"),

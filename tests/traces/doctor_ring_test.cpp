@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules about blocks that travel round a ring. Each is tested in a recording in which it finds
+// The rules about blocks that travel round a ring. Each is tested in a passes in which it finds
 // a mistake, in one in which it is clear, and in one in which it cannot tell.
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@ namespace {
 
 using test::answerFrom;
 using test::findVerdict;
+using test::foundAlone;
 
 constexpr const char* kBlockRules[] = {"kv_not_rotated", "stale_kv_in_backward",
                                        "wrong_ring_direction", "non_contiguous_kv"};
@@ -37,7 +38,7 @@ constexpr int kFirst[3][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
 constexpr int kOtherWay[3][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}};
 
 /// Attention of one token per rank, so that the pairs are known to be right.
-constexpr const char* kRun = R"(
+constexpr const char* kOneTokenEach = R"(
   run cp=3 seq_len=3
   group cp 0,1,2
   intent mask=documents documents=0-1,1-2,2-3
@@ -50,29 +51,18 @@ constexpr const char* kRun = R"(
   end
 )";
 
-std::string recording(const int (&forward)[3][3], const int (&backward)[3][3]) {
-  return kRun + pass(forward, "forward") + pass(backward, "backward");
-}
-
-/// Returns the finding of this rule, and expects that no other block rule finds anything.
-Finding foundAlone(const std::string& rule, const std::string& text) {
-  Finding finding;
-  for (const char* other : kBlockRules) {
-    const RuleResult answer = answerFrom(other, text);
-    EXPECT_EQ(answer.verdict == Verdict::kFound, other == rule) << other << answer.would_settle;
-    if (other == rule && answer.findings.size() == 1) finding = answer.findings.front();
-  }
-  return finding;
+std::string passes(const int (&forward)[3][3], const int (&backward)[3][3]) {
+  return kOneTokenEach + pass(forward, "forward") + pass(backward, "backward");
 }
 
 TEST(BlockRulesTest, BlocksOfTheirSourcesAreClear) {
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(findVerdict(rule, recording(kRight, kRight)), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, passes(kRight, kRight)), Verdict::kClear) << rule;
 }
 
 TEST(BlockRulesTest, WithoutHashesOfBlocksTheyCannotTell) {
   for (const char* rule : kBlockRules) {
-    const RuleResult answer = answerFrom(rule, kRun);
+    const RuleResult answer = answerFrom(rule, kOneTokenEach);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
     EXPECT_NE(answer.would_settle.find("hashes of the KV blocks"), std::string::npos)
         << answer.would_settle;
@@ -80,7 +70,7 @@ TEST(BlockRulesTest, WithoutHashesOfBlocksTheyCannotTell) {
 }
 
 TEST(BlockRulesTest, WithoutABlockAsItsOwnerHadItTheyCannotTell) {
-  const std::string text = std::string(kRun) + hashed(0, 0, 0, 10) + hashed(0, 1, 2, 12);
+  const std::string text = std::string(kOneTokenEach) + hashed(0, 0, 0, 10) + hashed(0, 1, 2, 12);
   for (const char* rule : kBlockRules) {
     const RuleResult answer = answerFrom(rule, text);
     EXPECT_EQ(answer.verdict, Verdict::kNotObservable) << rule;
@@ -104,11 +94,12 @@ TEST(BlockRulesTest, KAndVThatBackwardComputedAgainAreComparedAmongThemselves) {
     for (int stage = 0; stage < 3; ++stage)
       again += hashed(rank, stage, (rank + 3 - stage) % 3, 20 + kRight[rank][stage], "backward");
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(findVerdict(rule, kRun + pass(kRight, "forward") + again), Verdict::kClear) << rule;
+    EXPECT_EQ(findVerdict(rule, kOneTokenEach + pass(kRight, "forward") + again), Verdict::kClear)
+        << rule;
 }
 
 TEST(KvNotRotatedRuleTest, FindsTheFirstBlockAtEveryRingStep) {
-  const Finding finding = foundAlone("kv_not_rotated", recording(kFirst, kFirst));
+  const Finding finding = foundAlone(kBlockRules, "kv_not_rotated", passes(kFirst, kFirst));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
   EXPECT_EQ(finding.place.direction, Direction::kForward);
@@ -116,7 +107,7 @@ TEST(KvNotRotatedRuleTest, FindsTheFirstBlockAtEveryRingStep) {
 }
 
 TEST(StaleKvInBackwardRuleTest, FindsTheFirstBlockAtEveryRingStepOfBackward) {
-  const Finding finding = foundAlone("stale_kv_in_backward", recording(kRight, kFirst));
+  const Finding finding = foundAlone(kBlockRules, "stale_kv_in_backward", passes(kRight, kFirst));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_EQ(finding.place.direction, Direction::kBackward);
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
@@ -127,18 +118,20 @@ TEST(StaleKvInBackwardRuleTest, FindsItToWhereARanksOwnBlockComesLast) {
   for (int rank = 0; rank < 3; ++rank)
     for (int stage = 0; stage < 3; ++stage)
       backward += hashed(rank, stage, (rank + 1 + stage) % 3, 10 + (rank + 1) % 3, "backward");
-  const Finding finding =
-      foundAlone("stale_kv_in_backward", kRun + pass(kRight, "forward") + backward);
+  const Finding finding = foundAlone(kBlockRules, "stale_kv_in_backward",
+                                     kOneTokenEach + pass(kRight, "forward") + backward);
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
 }
 
 TEST(StaleKvInBackwardRuleTest, WithoutForwardsBlocksItIsNotCalledStale) {
   for (const char* rule : kBlockRules)
-    EXPECT_EQ(findVerdict(rule, kRun + pass(kFirst, "backward")), Verdict::kNotObservable) << rule;
+    EXPECT_EQ(findVerdict(rule, kOneTokenEach + pass(kFirst, "backward")), Verdict::kNotObservable)
+        << rule;
 }
 
 TEST(WrongRingDirectionRuleTest, FindsBlocksOfOtherRanksByTheirHashes) {
-  const Finding finding = foundAlone("wrong_ring_direction", recording(kOtherWay, kOtherWay));
+  const Finding finding =
+      foundAlone(kBlockRules, "wrong_ring_direction", passes(kOtherWay, kOtherWay));
   EXPECT_EQ(finding.rank, WorldRank::of(0));
   EXPECT_NE(finding.evidence.find("takes for that of rank 2 has the hash of rank 1"),
             std::string::npos)
@@ -146,7 +139,7 @@ TEST(WrongRingDirectionRuleTest, FindsBlocksOfOtherRanksByTheirHashes) {
 }
 
 TEST(WrongRingDirectionRuleTest, FindsMessagesOfWhichTheEndsDisagree) {
-  const std::string sent = std::string(kRun) + pass(kRight, "forward") +
+  const std::string sent = std::string(kOneTokenEach) + pass(kRight, "forward") +
                            "send rank=0 peer=1 payload=dkv flow=7 layer=0 stage=0 source=0 "
                            "direction=backward\n"
                            "receive rank=1 peer=0 payload=dkv flow=7 layer=0 stage=0 "
@@ -160,16 +153,16 @@ TEST(WrongRingDirectionRuleTest, FindsMessagesOfWhichTheEndsDisagree) {
 
 TEST(WrongRingDirectionRuleTest, AMessageWithOneEndIsNotCalledRight) {
   EXPECT_EQ(findVerdict("wrong_ring_direction",
-                        std::string(kRun) + pass(kRight, "forward") +
+                        std::string(kOneTokenEach) + pass(kRight, "forward") +
                             "send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0 source=0\n"),
             Verdict::kNotObservable);
 }
 
 TEST(NonContiguousKvRuleTest, FindsTheSameValuesInAnotherOrder) {
-  const std::string own = std::string(kRun) + block(0, 0, 0, "shape=4 values=1,2,3,4") +
+  const std::string own = std::string(kOneTokenEach) + block(0, 0, 0, "shape=4 values=1,2,3,4") +
                           block(1, 0, 1, "shape=4 values=5,6,7,8");
   const Finding finding =
-      foundAlone("non_contiguous_kv", own + block(1, 1, 0, "shape=4 values=1,3,2,4"));
+      foundAlone(kBlockRules, "non_contiguous_kv", own + block(1, 1, 0, "shape=4 values=1,3,2,4"));
   EXPECT_EQ(finding.rank, WorldRank::of(1));
   EXPECT_EQ(finding.place.stage, RingStep::of(1));
   for (const char* rule : kBlockRules)
@@ -182,7 +175,7 @@ TEST(NonContiguousKvRuleTest, RecordedValuesShowWhetherMemoryWasReadInThatOrder)
   const auto held = [](const std::string& k, const std::string& v) {
     return "shape=2x1x2x2x1 values=" + k + "," + v;
   };
-  const std::string v = "10,20,30,40", own = std::string(kRun) +
+  const std::string v = "10,20,30,40", own = std::string(kOneTokenEach) +
                                              block(0, 0, 0, held("1,2,3,4", v)) +
                                              block(1, 0, 1, held("5,6,7,8", v));
   const auto read = answerFrom("non_contiguous_kv", own + block(1, 1, 0, held("1,3,2,4", v)));
@@ -240,7 +233,7 @@ TEST(DroppedHopRuleTest, EverySendHasItsReceive) {
   EXPECT_EQ(wrong.findings.front().rank, WorldRank::of(0));
   EXPECT_EQ(answerFrom("dropped_hop", send + receive + "end\n").verdict, Verdict::kClear);
   EXPECT_EQ(answerFrom("dropped_hop", send).verdict, Verdict::kNotObservable)
-      << "the recording was cut";
+      << "the passes was cut";
   EXPECT_EQ(answerFrom("dropped_hop", send + "end dropped=3\n").verdict, Verdict::kNotObservable);
   const auto one_file = answerFrom("dropped_hop", send + "end\n");
   ASSERT_EQ(one_file.verdict, Verdict::kNotObservable) << "rank 1 wrote a file of its own";

@@ -70,9 +70,9 @@ TEST(EndingTest, ARecordingWithoutAnEndWasCut) {
 TEST(EndingTest, IgnoresANoteWithoutAnEnding) {
   test::AnyRecords builder;
   builder.trace().add(EndRecord{});
-  for (const char* json : {"3", "{}", R"({"how": 7})", R"({"how": "sideways"})",
+  for (const char* note : {"3", "{}", R"({"how": 7})", R"({"how": "sideways"})",
                            R"({"how": "stopped", "reason": []})"})
-    builder.note(kEndedNote, json);
+    builder.note(kEndedNote, note);
   EXPECT_EQ(findEnding(builder.trace()).how, HowEnded::kStopped);
   EXPECT_EQ(describe(findEnding(builder.trace())), "the run was stopped");
 }

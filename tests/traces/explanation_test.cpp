@@ -22,15 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::readContent;
+
 const fs::path kSource = test::kSources;
 const fs::path kFolder = kSource / "resources/mistakes";
-
-std::string readContent(const fs::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<Explanation> all() {
   std::vector<Explanation> explanations;

@@ -23,10 +23,9 @@ namespace {
 
 using nlohmann::json;
 using test::ProtoFields;
+using test::sampleRecording;
 
-const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
-
-constexpr const char* kTwoRanks = R"(
+constexpr const char* kOneHop = R"(
   run cp=2 strategy=ring mask=causal seq_len=8
   tensor out rank=0 layer=0 shape=1x1x2x1 values=1,-3
   tensor out rank=1 layer=0 shape=1x1x1x1 values=0.5
@@ -89,7 +88,7 @@ struct Perfetto {
 };
 
 TEST(ExportTest, PerfettoHasEveryEventWithItsTimesAndPairsTheFlows) {
-  const Perfetto perfetto(written(writePerfetto, *test::makeTrace(kTwoRanks)));
+  const Perfetto perfetto(written(writePerfetto, *test::makeTrace(kOneHop)));
   EXPECT_EQ(perfetto.spans, (Spans{{0, 20}, {1000, 10001}, {1500, 4000}, {2000, 9000}}));
   EXPECT_EQ(perfetto.titles, (std::set<std::string>{"attend", "receive kv", "send kv"}));
   EXPECT_EQ(perfetto.starts, (std::multiset<std::uint64_t>{7}));
@@ -98,7 +97,7 @@ TEST(ExportTest, PerfettoHasEveryEventWithItsTimesAndPairsTheFlows) {
 }
 
 TEST(ExportTest, PerfettoOfTheSampleNestsAndHasAsManyEventsAndSamples) {
-  const auto sample = openTrace(kSample);
+  const auto sample = openTrace(sampleRecording());
   const Perfetto perfetto(written(writePerfetto, *sample));
   EXPECT_FALSE(perfetto.starts.empty());
   EXPECT_EQ(perfetto.starts, perfetto.ends);
@@ -115,7 +114,7 @@ TEST(ExportTest, PerfettoOfTheSampleNestsAndHasAsManyEventsAndSamples) {
 }
 
 TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
-  const json events = json::parse(written(writeChrome, *test::makeTrace(kTwoRanks)))["traceEvents"];
+  const json events = json::parse(written(writeChrome, *test::makeTrace(kOneHop)))["traceEvents"];
   std::map<std::string, std::vector<json>> by_phase;
   for (const json& event : events) {
     by_phase[event["ph"]].push_back(event);
@@ -132,7 +131,7 @@ TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
   ASSERT_EQ(by_phase["f"].size(), 1u);
   EXPECT_EQ(by_phase["s"][0]["id"], by_phase["f"][0]["id"]);
   EXPECT_EQ(by_phase["C"].size(), 1u);
-  const auto sample = openTrace(kSample);
+  const auto sample = openTrace(sampleRecording());
   std::size_t whole = 0;
   const json of_sample = json::parse(written(writeChrome, *sample));
   for (const json& event : of_sample["traceEvents"]) whole += event["ph"] == "X" ? 1 : 0;
@@ -140,11 +139,11 @@ TEST(ExportTest, ChromeHasEveryEventWithItsTimesAndPairsTheFlows) {
 }
 
 TEST(ExportTest, CsvHasARowForEachEvent) {
-  const std::string csv = written(writeCsv, *test::makeTrace(kTwoRanks));
+  const std::string csv = written(writeCsv, *test::makeTrace(kOneHop));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 4);
   EXPECT_TRUE(csv.starts_with("kind,begin_ns,start_ns,end_ns,cpu_ns,bytes,flow,")) << csv;
   EXPECT_NE(csv.find("\r\nsend,1500,1500,4000,0,64,7,"), std::string::npos) << csv;
-  const auto sample = openTrace(kSample);
+  const auto sample = openTrace(sampleRecording());
   const std::string whole = written(writeCsv, *sample);
   EXPECT_EQ(static_cast<std::size_t>(std::count(whole.begin(), whole.end(), '\n')),
             1 + sample->eventCount());
@@ -152,7 +151,7 @@ TEST(ExportTest, CsvHasARowForEachEvent) {
 
 TEST(ExportTest, SafetensorsHoldTheRecordedValuesAndSayWhatWasNotKept) {
   std::ostringstream out;
-  const Exported exported = writeTensors(*test::makeTrace(kTwoRanks), out);
+  const Exported exported = writeTensors(*test::makeTrace(kOneHop), out);
   EXPECT_EQ(exported.left_out.size(), 1u);
   test::TempDir dir;
   std::ofstream(dir.file("a.safetensors"), std::ios::binary) << out.str();
@@ -168,9 +167,9 @@ TEST(ExportTest, SafetensorsHoldTheRecordedValuesAndSayWhatWasNotKept) {
 }
 
 TEST(ExportTest, SafetensorsOfTheSampleAreItsBytes) {
-  const auto sample = openTrace(kSample);
+  const auto sample = openTrace(sampleRecording());
   test::TempDir dir;
-  const auto exported = exportTrace(kSample, "safetensors", dir.file("a.safetensors"));
+  const auto exported = exportTrace(sampleRecording(), "safetensors", dir.file("a.safetensors"));
   const auto file = SafeTensorsFile::read(dir.file("a.safetensors"));
   std::multiset<std::string> recorded, read;
   for (const TensorRecord& tensor : sample->tensors())
@@ -208,28 +207,29 @@ TEST(ExportTest, NestedEventsShareALaneAndOverlappingOnesDoNot) {
 TEST(ExportTest, ReportsItsProgressAndStopsWithoutAFile) {
   test::TempDir dir;
   std::vector<std::uint64_t> told;
-  exportTrace(kSample, "chrome", dir.file("whole"), [&](std::uint64_t bytes) {
+  exportTrace(sampleRecording(), "chrome", dir.file("whole"), [&](std::uint64_t bytes) {
     told.push_back(bytes);
     return true;
   });
   ASSERT_GT(told.size(), 1u);
   EXPECT_TRUE(std::ranges::is_sorted(told));
   EXPECT_LE(told.back(), std::filesystem::file_size(dir.file("whole")));
-  EXPECT_ERROR(
-      exportTrace(kSample, "chrome", dir.file("part"), [](std::uint64_t) { return false; }),
-      ErrorCode::kUsage, "stopped");
+  EXPECT_ERROR(exportTrace(sampleRecording(), "chrome", dir.file("part"),
+                           [](std::uint64_t) { return false; }),
+               ErrorCode::kUsage, "stopped");
   EXPECT_FALSE(std::filesystem::exists(dir.file("part")));
-  EXPECT_ERROR(exportTrace(kSample, "chrome", "/dev/full"), ErrorCode::kInput, "is the disk full?");
+  EXPECT_ERROR(exportTrace(sampleRecording(), "chrome", "/dev/full"), ErrorCode::kInput,
+               "is the disk full?");
 }
 
 TEST(ExportTest, AnUnknownFormatAndTheRecordingItselfAreRefused) {
   test::TempDir dir;
-  EXPECT_ERROR(exportTrace(kSample, "svg", dir.file("a")), ErrorCode::kUsage,
+  EXPECT_ERROR(exportTrace(sampleRecording(), "svg", dir.file("a")), ErrorCode::kUsage,
                "there is no format 'svg'");
   const std::string copy = dir.file("a.rscope");
-  std::filesystem::copy_file(kSample, copy);
+  std::filesystem::copy_file(sampleRecording(), copy);
   EXPECT_ERROR(exportTrace(copy, "csv", copy), ErrorCode::kInput, "--output");
-  EXPECT_EQ(test::slurp(copy), test::slurp(kSample));
+  EXPECT_EQ(test::readContent(copy), test::readContent(sampleRecording()));
 }
 
 }  // namespace

@@ -164,13 +164,13 @@ TEST(HostileControlTest, RejectsAnInvalidRequestAndAnswersTheNext) {
 struct Field {
   json request;
   std::string path;     ///< a JSON pointer
-  std::string accepts;  ///< letters of kValues
+  std::string accepts;  ///< letters of kValuesByLetter
 };
 
 /// Values by letter: n null, b boolean, z 0, i a small integer, m −1, w just beyond 32 bits, l
 /// beyond 64 bits with a sign. Also h the largest of 64 bits, f a fraction, t text, e an empty
 /// list, a a list of an integer, x a list of text, o an object.
-const std::vector<std::pair<char, json>> kValues = {
+const std::vector<std::pair<char, json>> kValuesByLetter = {
     {'n', nullptr},
     {'b', true},
     {'z', 0},
@@ -217,14 +217,14 @@ TEST(HostileControlTest, EveryFieldOfEveryRequestTakesItsOwnTypeAndRefusesTheOth
       {{{"cmd", "non_finite"}, {"on", true}}, "/on", "b"},
   };
   for (const Field& field : fields)
-    for (const auto& [letter, value] : kValues) {
+    for (const auto& [letter, value] : kValuesByLetter) {
       json request = field.request;
       request["id"] = 3;
       request[json::json_pointer(field.path)] = value;
       const bool fine = field.accepts.find(letter) != std::string::npos;
       expectAnswers(request.dump(), framed(request) + kGood, fine ? "GG" : "RG");
     }
-  for (const auto& [letter, value] : kValues) {
+  for (const auto& [letter, value] : kValuesByLetter) {
     const json id = {{"cmd", "state"}, {"id", value}}, cmd = {{"cmd", value}};
     const bool whole = std::string("nzimw").find(letter) != std::string::npos;
     expectAnswers(id.dump(), framed(id) + kGood, whole ? "GG" : "FG");
@@ -244,7 +244,7 @@ void mutate(const json& document, const Decode& decode) {
       if (end == std::string::npos) break;
     }
   for (const std::string& path : paths)
-    for (const auto& [letter, value] : kValues) {
+    for (const auto& [letter, value] : kValuesByLetter) {
       json other = document;
       other[json::json_pointer(path)] = value;
       try {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/place_at.h"
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/analysis/doctor/diagnosis.h"
@@ -14,12 +15,11 @@
 namespace ringscope::traces {
 namespace {
 
-const std::string kRecording = test::inSources("tests/reference/hand_recording");
-const std::vector<std::string> kFiles = {"rank-00000.jsonl", "rank-00001.jsonl"};
+using test::anySays;
+using test::kRankFiles;
+using test::rank;
 
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
+const std::string kHandRecording = test::inSources("tests/reference/hand_recording");
 
 std::vector<std::string> findingsIn(const Trace& trace) {
   std::vector<std::string> rules;
@@ -27,14 +27,8 @@ std::vector<std::string> findingsIn(const Trace& trace) {
   return rules;
 }
 
-bool anyProblem(const Trace& trace, const std::string& words) {
-  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
-    return problem.find(words) != std::string::npos;
-  });
-}
-
 TEST(ImportAnnotated, TheRingIsThatWhichTheJobNamed) {
-  const auto trace = openTrace(kRecording);
+  const auto trace = openTrace(kHandRecording);
   EXPECT_TRUE(trace->problems().empty()) << trace->problems().front();
   ASSERT_TRUE(trace->run());
   EXPECT_EQ(trace->run()->cp, 2);
@@ -47,7 +41,7 @@ TEST(ImportAnnotated, TheRingIsThatWhichTheJobNamed) {
 }
 
 TEST(ImportAnnotated, AStepThatNoLineNamesIsSkippedForTheFuture) {
-  const auto trace = openTrace(kRecording);
+  const auto trace = openTrace(kHandRecording);
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
     const ScheduleRecord* schedule = trace->schedule(0, rank(0), direction);
     ASSERT_TRUE(schedule);
@@ -68,10 +62,10 @@ TEST(ImportAnnotated, TheBalanceIsToldFromTheTokensThatRanksCut) {
   const std::string stripes[] = {"[[0,1],[2,3],[4,5],[6,7],[8,9],[10,11],[12,13],[14,15]]",
                                  "[[1,2],[3,4],[5,6],[7,8],[9,10],[11,12],[13,14],[15,16]]"};
   const auto dealt = [](const std::string& first, const std::string& second) {
-    const test::RecordingCopy copy(kRecording);
+    const test::RecordingCopy copy(kHandRecording);
     for (int i = 0; i < 3; ++i) {  // input_ids, labels, position_ids
-      copy.change(kFiles[0], R"("tokens":[[0,8]])", "\"tokens\":" + first);
-      copy.change(kFiles[1], R"("tokens":[[8,16]])", "\"tokens\":" + second);
+      copy.change(kRankFiles[0], R"("tokens":[[0,8]])", "\"tokens\":" + first);
+      copy.change(kRankFiles[1], R"("tokens":[[8,16]])", "\"tokens\":" + second);
     }
     return openTrace(copy.path())->run()->balance;
   };
@@ -81,14 +75,14 @@ TEST(ImportAnnotated, TheBalanceIsToldFromTheTokensThatRanksCut) {
 }
 
 TEST(ImportAnnotated, TheStrategyIsARingUnlessTheRecorderSawAnother) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   EXPECT_EQ(openTrace(copy.path())->run()->strategy, Strategy::kRing);
-  copy.change(kFiles[0], R"("strategy":null)", R"("strategy":"ulysses")");
+  copy.change(kRankFiles[0], R"("strategy":null)", R"("strategy":"ulysses")");
   EXPECT_EQ(openTrace(copy.path())->run()->strategy, Strategy::kUlysses);
 }
 
 TEST(ImportAnnotated, MessagesAreHopsOfTheBlocksThatTheyCarry) {
-  const auto trace = openTrace(kRecording);
+  const auto trace = openTrace(kHandRecording);
   std::map<std::uint64_t, int> ends;
   int home = 0, loose = 0;
   for (const int r : {0, 1})
@@ -107,7 +101,7 @@ TEST(ImportAnnotated, MessagesAreHopsOfTheBlocksThatTheyCarry) {
 }
 
 TEST(ImportAnnotated, TheDoctorFindsNothingAndAttentionIsRight) {
-  const auto trace = openTrace(kRecording);
+  const auto trace = openTrace(kHandRecording);
   EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
   const auto check = checkLayer(*trace, {0, Layer::of(1)}, {rank(0), rank(1)}, 1e9);
   EXPECT_EQ(check.tensors.size(), 5u);  // out, lse, dq, dk, dv
@@ -115,40 +109,40 @@ TEST(ImportAnnotated, TheDoctorFindsNothingAndAttentionIsRight) {
 }
 
 TEST(ImportAnnotated, TheWholeBatchIsComparedBetweenTheRanksThatCutIt) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   const std::string whole = R"("what":"whole_buffer","name":"input_ids")";
-  const std::string all = copy.text(kFiles[1]);
+  const std::string all = copy.text(kRankFiles[1]);
   const auto hash = all.find("\"hash\":\"", all.find(whole)) + 8;
   ASSERT_NE(all.find(whole), std::string::npos);
   std::string changed = all;
   changed[hash] = changed[hash] == '1' ? '2' : '1';
-  copy.put(kFiles[1], changed);
+  copy.put(kRankFiles[1], changed);
   EXPECT_EQ(findingsIn(*openTrace(copy.path())),
             std::vector<std::string>{"different_batches_on_cp_ranks"});
 }
 
 TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndIsFoundByItsPairs) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   std::string kept;
-  for (const std::string& line : copy.lines(kFiles[1]))
+  for (const std::string& line : copy.lines(kRankFiles[1]))
     if (line.find(R"({"line":"block")") == std::string::npos ||
         line.find(R"("source_rank":1)") != std::string::npos)
       kept += line;
-  copy.put(kFiles[1], kept);
+  copy.put(kRankFiles[1], kept);
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "some were passed over"));
+  EXPECT_TRUE(anySays(trace->problems(), "some were passed over"));
   EXPECT_FALSE(trace->schedule(0, rank(1), Direction::kForward));
   EXPECT_EQ(findingsIn(*trace).front(), "ring_bypassed");
 }
 
 TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   std::string kept;
-  for (const std::string& line : copy.lines(kFiles[0]))
+  for (const std::string& line : copy.lines(kRankFiles[0]))
     if (line.find(R"({"line":"hop")") == std::string::npos &&
         line.find(R"({"line":"attention_end")") == std::string::npos)
       kept += line;
-  copy.put(kFiles[0], kept);
+  copy.put(kRankFiles[0], kept);
   const auto trace = openTrace(copy.path());
   int messages = 0;
   for (const Event& event : trace->events(rank(0)))
@@ -157,18 +151,18 @@ TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
 }
 
 TEST(ImportAnnotated, AttentionWithAScoreFunctionIsNotJudgedByItsMask) {
-  const test::RecordingCopy copy(kRecording);
-  for (const std::string& file : kFiles)
+  const test::RecordingCopy copy(kHandRecording);
+  for (const char* file : kRankFiles)
     copy.change(file, R"("masked":false)", R"("masked":true,"flex":{"score":"alibi"})");
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "changes scores by a function (alibi)"));
+  EXPECT_TRUE(anySays(trace->problems(), "changes scores by a function (alibi)"));
   EXPECT_TRUE(trace->intents().empty());
   EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
 }
 
 /// Changes each annotated attention into a flex_attention with this mask and without declarations.
 void attendByFlex(const test::RecordingCopy& copy, const std::string& mask, bool masked = true) {
-  for (const std::string& file : kFiles) {
+  for (const char* file : kRankFiles) {
     std::string all;
     for (std::string line : copy.lines(file)) {
       if (line.find(R"("line":"declared")") != std::string::npos) continue;
@@ -183,7 +177,7 @@ void attendByFlex(const test::RecordingCopy& copy, const std::string& mask, bool
 }
 
 TEST(ImportAnnotated, AWindowThatFlexAttentionAttendsIsTheMask) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   attendByFlex(copy, R"({"kind":"window","window":5,"attended":0.2})");
   const auto trace = openTrace(copy.path());
   ASSERT_EQ(trace->intents().size(), 1U);
@@ -194,21 +188,21 @@ TEST(ImportAnnotated, AWindowThatFlexAttentionAttendsIsTheMask) {
 }
 
 TEST(ImportAnnotated, AnUnknownMaskIsNotJudged) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   attendByFlex(copy, R"({"kind":"other","attended":0.2})");
   EXPECT_TRUE(openTrace(copy.path())->intents().empty());
 }
 
 TEST(ImportAnnotated, TheAnnotationIsIntendedWhenFlexAttentionAttendsMore) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   attendByFlex(copy, R"({"kind":"full","attended":1.0})", false);
   EXPECT_EQ(openTrace(copy.path())->intents().front().mask, MaskKind::kCausal);
 }
 
 TEST(ImportAnnotated, WithoutARingTheSequenceIsAsLongAsTheBuffersThatWereCut) {
-  const test::RecordingCopy copy(kRecording);
+  const test::RecordingCopy copy(kHandRecording);
   const std::int64_t length = openTrace(copy.path())->run()->seq_len;
-  for (const std::string& file : kFiles) {
+  for (const char* file : kRankFiles) {
     std::string all;
     for (std::string line : copy.lines(file)) {
       if (const auto at = line.find(R"("ring":{)"); at != std::string::npos)
@@ -221,10 +215,10 @@ TEST(ImportAnnotated, WithoutARingTheSequenceIsAsLongAsTheBuffersThatWereCut) {
 }
 
 TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
-  const test::RecordingCopy copy(kRecording);
-  copy.change(kFiles[1], R"("members":[0,1])", R"("members":[1])");
+  const test::RecordingCopy copy(kHandRecording);
+  copy.change(kRankFiles[1], R"("members":[0,1])", R"("members":[1])");
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "named no groups that fit together"));
+  EXPECT_TRUE(anySays(trace->problems(), "named no groups that fit together"));
   EXPECT_EQ(trace->run()->cp, 1) << "no rank is known to share a sequence with another";
   EXPECT_EQ(trace->run()->dp * trace->run()->tp, 2);
 }

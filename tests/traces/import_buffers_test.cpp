@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tests/support/place_at.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
@@ -13,21 +14,13 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kFirst = "rank-00000.jsonl";
-
-/// A recording of two ranks that can be changed.
-class Copy : public test::RecordingCopy {
- public:
-  Copy() : RecordingCopy(test::inSources("tests/reference/recording")) {}
-};
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
+using test::kRankFiles;
+using test::rank;
+using test::RecordingCopy;
 
 /// Adds a third buffer `pos` to both ranks; `line` describes its use.
-void addPositions(const Copy& copy, const std::string& line) {
-  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+void addPositions(const RecordingCopy& copy, const std::string& line) {
+  for (const char* file : kRankFiles) {
     std::string cut;
     for (const std::string& each : copy.lines(file))
       if (each.find(R"("name":"labels","named_by")") != std::string::npos) cut = each;
@@ -38,8 +31,8 @@ void addPositions(const Copy& copy, const std::string& line) {
 }
 
 TEST(ImportBuffers, ABufferThatASecondEmbeddingTakesKeepsItsName) {
-  const Copy copy;
-  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+  const RecordingCopy copy;
+  for (const char* file : kRankFiles) {
     std::string renamed;
     for (std::string line : copy.lines(file)) {
       for (const char* of : {R"("name":"input_ids","named_by")", R"("buffer":"input_ids")"})
@@ -50,7 +43,7 @@ TEST(ImportBuffers, ABufferThatASecondEmbeddingTakesKeepsItsName) {
     copy.put(file, renamed);
   }
   addPositions(copy, "");
-  for (const char* file : {kFirst, "rank-00001.jsonl"})
+  for (const char* file : kRankFiles)
     copy.change(file, R"({"line":"loss")",
                 R"({"line":"embedding","step":0,"parameter":"wpe.weight","rows":16,"buffer":"pos"})"
                 "\n{\"line\":\"loss\"");
@@ -63,7 +56,7 @@ TEST(ImportBuffers, ABufferThatASecondEmbeddingTakesKeepsItsName) {
 }
 
 TEST(ImportBuffers, ABufferThatTheModelGotAsPositionsIsPositionIds) {
-  const Copy copy;
+  const RecordingCopy copy;
   addPositions(copy, R"({"line":"given","to":"model","name":"pos","buffer":"pos","step":0})"
                      "\n");
   const auto trace = openTrace(copy.path());
@@ -74,9 +67,9 @@ TEST(ImportBuffers, ABufferThatTheModelGotAsPositionsIsPositionIds) {
 }
 
 TEST(ImportBuffers, DistinguishesTokensAndLabelsInEitherOrder) {
-  const Copy copy;
+  const RecordingCopy copy;
   const auto before = openTrace(copy.path());
-  for (const char* file : {kFirst, "rank-00001.jsonl"}) {
+  for (const char* file : kRankFiles) {
     std::vector<std::string> lines = copy.lines(file);
     const auto cut = [&](const char* name) {
       return std::ranges::find_if(lines, [&](const std::string& line) {
@@ -115,7 +108,7 @@ std::uint64_t bytesIn(const std::string& folder) {
 }
 
 TEST(SizeOfRecording, AFolderHasTheSizeOfTheRecordingsFiles) {
-  const Copy copy;
+  const RecordingCopy copy;
   const std::uint64_t bytes = bytesIn(copy.path());
   ASSERT_GT(bytes, 10'000u);
   EXPECT_EQ(sizeOfRecording(copy.path()), bytes);
@@ -136,7 +129,7 @@ TEST(SizeOfRecording, AProfiledJobHasTheSizeOfItsProfiles) {
 }
 
 TEST(SizeOfRecording, AFileHasItsOwnSizeAndAMissingPathHasZero) {
-  const std::string sample = test::inSources("resources/sample/missing_position_ids.rscope");
+  const std::string sample = test::sampleRecording();
   EXPECT_EQ(sizeOfRecording(sample), std::filesystem::file_size(sample));
   const test::TempDir empty;
   EXPECT_EQ(sizeOfRecording(empty.file("")), 0u);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/place_at.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/exchange/import/write_trace.h"
@@ -17,32 +18,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFirst = "rank-00000.jsonl";
-constexpr const char* kSecond = "rank-00001.jsonl";
+using test::anySays;
+using test::kFirstFile;
+using test::kRankFiles;
+using test::kRecording;
+using test::rank;
+
 constexpr const char* kValues = "rank-00000.values-0000.safetensors";
 
-const std::string kRecording = test::inSources("tests/reference/recording");
-
-class Copy : public test::RecordingCopy {
+class DamagedCopy : public test::RecordingCopy {
  public:
-  Copy() : RecordingCopy(kRecording) {}
   std::shared_ptr<Trace> open() const { return openTrace(path()); }
   /// Inserts lines before the last line of the first rank.
   void add(const std::string& added) const {
-    std::string all = text(kFirst);
-    put(kFirst, all.insert(all.rfind(R"({"line":"end")"), added));
+    std::string all = text(kFirstFile);
+    put(kFirstFile, all.insert(all.rfind(R"({"line":"end")"), added));
   }
 };
-
-bool says(const Trace& trace, const std::string& words) {
-  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
-    return problem.find(words) != std::string::npos;
-  });
-}
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
 
 const TensorRecord* first(const Trace& trace, TensorKind kind) {
   const auto found = std::ranges::find_if(trace.tensors(), [&](const TensorRecord& tensor) {
@@ -52,28 +44,30 @@ const TensorRecord* first(const Trace& trace, TensorKind kind) {
 }
 
 TEST(ImportDamage, ReportsThatAKilledRankWroteNoLastLine) {
-  const Copy copy;
-  const auto lines = copy.lines(kFirst);
+  const DamagedCopy copy;
+  const auto lines = copy.lines(kFirstFile);
   std::string half;
   for (std::size_t i = 0; i < lines.size() / 2; ++i) half += lines[i];
-  copy.put(kFirst, half);
+  copy.put(kFirstFile, half);
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, "rank 0 wrote no last line"));
-  EXPECT_FALSE(says(*trace, "the last line of rank 0 was cut"));
+  EXPECT_TRUE(anySays(trace->problems(), "rank 0 wrote no last line"));
+  EXPECT_FALSE(anySays(trace->problems(), "the last line of rank 0 was cut"));
   EXPECT_GT(trace->eventCount(rank(0)), 0u);
   EXPECT_LT(trace->eventCount(rank(0)), trace->eventCount(rank(1)));
 }
 
 TEST(ImportDamage, ImportsWhatPrecedesTheCutOfAFile) {
-  const Copy copy;
-  const std::string all = copy.text(kFirst);
+  const DamagedCopy copy;
+  const std::string all = copy.text(kFirstFile);
   std::size_t before = 0;
   for (std::size_t size = 0; size <= all.size(); size += 1777) {
-    copy.put(kFirst, all.substr(0, size));
+    copy.put(kFirstFile, all.substr(0, size));
     const auto trace = copy.open();
     EXPECT_GE(trace->eventCount(rank(0)), before) << size;
     EXPECT_GT(trace->eventCount(rank(1)), 0u) << size;
-    EXPECT_TRUE(says(*trace, "the recording was cut") || says(*trace, "are missing")) << size;
+    EXPECT_TRUE(anySays(trace->problems(), "the recording was cut") ||
+                anySays(trace->problems(), "are missing"))
+        << size;
     before = trace->eventCount(rank(0));
   }
   EXPECT_GT(before, 30u);
@@ -81,38 +75,38 @@ TEST(ImportDamage, ImportsWhatPrecedesTheCutOfAFile) {
 
 TEST(ImportDamage, ARankThatLeftNoLineCountsAsMissing) {
   for (const char* left : {"", R"({"line":"head)", "{}\n", "no JSON\n", "\n\n"}) {
-    const Copy copy;
-    copy.put(kSecond, left);
+    const DamagedCopy copy;
+    copy.put(kRankFiles[1], left);
     const auto trace = copy.open();
-    EXPECT_TRUE(says(*trace, copy.file(kSecond))) << left;
-    EXPECT_TRUE(says(*trace, "the files of 1 of 2 ranks are missing")) << left;
+    EXPECT_TRUE(anySays(trace->problems(), copy.file(kRankFiles[1]))) << left;
+    EXPECT_TRUE(anySays(trace->problems(), "the files of 1 of 2 ranks are missing")) << left;
     EXPECT_GT(trace->eventCount(rank(0)), 0u) << left;
   }
 }
 
 TEST(ImportDamage, RejectsAFolderWithoutAnyLine) {
-  const Copy copy;
-  for (const char* name : {kFirst, kSecond}) copy.put(name, "{\"line\":");
+  const DamagedCopy copy;
+  for (const char* name : kRankFiles) copy.put(name, "{\"line\":");
   EXPECT_ERROR(copy.open(), ErrorCode::kInput, "holds no whole line");
 }
 
 TEST(ImportDamage, LinesThatCannotBeReadAreCountedAndTheFirstIsNamed) {
-  const Copy copy;
+  const DamagedCopy copy;
   std::string long_line;
   long_line.resize(9'000'000, 'x');
   copy.add("{\"line\":\"block\",\"begin_ns\":NaN}\n[1,2]\n\n" + long_line + "\n");
   const auto trace = copy.open();
-  const std::string number = std::to_string(copy.lines(kFirst).size() - 4);
-  EXPECT_TRUE(says(*trace, "4 lines of rank 0 cannot be read; the first is line " + number +
-                               ": is not valid JSON"));
+  const std::string number = std::to_string(copy.lines(kFirstFile).size() - 4);
+  EXPECT_TRUE(anySays(trace->problems(), "4 lines of rank 0 cannot be read; the first is line " +
+                                             number + ": is not valid JSON"));
   EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount());
 }
 
 TEST(ImportDamage, ALineThatIsThereTwiceCountsOnce) {
-  const Copy copy;
+  const DamagedCopy copy;
   std::string repeated;
   int count = 0;
-  for (const std::string& line : copy.lines(kFirst))
+  for (const std::string& line : copy.lines(kFirstFile))
     if (line.starts_with(R"({"line":"block")") || line.starts_with(R"({"line":"tensor")")) {
       repeated += line;
       ++count;
@@ -120,56 +114,61 @@ TEST(ImportDamage, ALineThatIsThereTwiceCountsOnce) {
   ASSERT_GT(count, 50);
   copy.add(repeated);
   const auto trace = copy.open(), whole = openTrace(kRecording);
-  EXPECT_TRUE(says(
-      *trace, std::to_string(count) + " lines of rank 0 repeat earlier ones and are left out"));
+  EXPECT_TRUE(
+      anySays(trace->problems(),
+              std::to_string(count) + " lines of rank 0 repeat earlier ones and are left out"));
   EXPECT_EQ(trace->eventCount(), whole->eventCount());
   EXPECT_EQ(trace->tensors().size(), whole->tensors().size());
 }
 
 TEST(ImportDamage, IgnoresLinesAfterASecondHeader) {
-  const Copy copy;
-  const std::string all = copy.text(kFirst);
-  copy.put(kFirst, all + all);
+  const DamagedCopy copy;
+  const std::string all = copy.text(kFirstFile);
+  copy.put(kFirstFile, all + all);
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, "the file of rank 0 begins again in line "));
+  EXPECT_TRUE(anySays(trace->problems(), "the file of rank 0 begins again in line "));
   EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount());
 }
 
 TEST(ImportDamage, AnImpossibleEventIsTheOnlyOneLeftOut) {
-  const Copy copy;
+  const DamagedCopy copy;
   for (const char* odd : {R"("layer":5000)", R"("layer":9007199254740992)", R"("layer":1e300)"})
     copy.add(std::string(R"({"line":"merge","call":1,"step":0,)") + odd +
-             R"(,"ring_step":0,"begin_ns":5,"end_ns":)" + std::to_string(copy.text(kFirst).size()) +
-             "}\n");
+             R"(,"ring_step":0,"begin_ns":5,"end_ns":)" +
+             std::to_string(copy.text(kFirstFile).size()) + "}\n");
   copy.add(R"({"line":"merge","call":1,"step":0,"layer":0,"ring_step":0,"begin_ns":5,"end_ns":-1})"
            "\n");
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, "2 events cannot be and are left out: the trace names a place that"));
+  EXPECT_TRUE(anySays(trace->problems(),
+                      "2 events cannot be and are left out: the trace names a place that"));
   // an event outside the layers
   EXPECT_EQ(trace->eventCount(), openTrace(kRecording)->eventCount() + 1);
 }
 
 TEST(ImportDamage, AnImpossibleTensorIsTheOnlyOneLeftOut) {
-  const Copy copy;
-  copy.change(kFirst, R"("what":"q",)", R"("what":"q","source_rank":70000,)");
+  const DamagedCopy copy;
+  copy.change(kFirstFile, R"("what":"q",)", R"("what":"q","source_rank":70000,)");
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, "1 tensor cannot be and are left out: the trace names rank 70000"));
+  EXPECT_TRUE(anySays(trace->problems(),
+                      "1 tensor cannot be and are left out: the trace names rank 70000"));
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size() - 1);
 }
 
 TEST(ImportDamage, LeavesOutAndReportsATensorWithoutAUniqueNumber) {
-  const Copy copy;
-  copy.change(kFirst, R"("id":1,)", R"("id":-1,)");
-  copy.change(kFirst, R"("id":3,)", R"("id":2,)");
-  EXPECT_TRUE(says(*copy.open(), "2 tensors of rank 0 have no number, or that of another"));
+  const DamagedCopy copy;
+  copy.change(kFirstFile, R"("id":1,)", R"("id":-1,)");
+  copy.change(kFirstFile, R"("id":3,)", R"("id":2,)");
+  EXPECT_TRUE(
+      anySays(copy.open()->problems(), "2 tensors of rank 0 have no number, or that of another"));
 }
 
 TEST(ImportDamage, KeepsTheCompleteTensorsOfATruncatedFileOfValues) {
-  const Copy copy;
+  const DamagedCopy copy;
   const std::string values = copy.text(kValues);
   copy.put(kValues, values.substr(0, values.size() - 200));
   const auto trace = copy.open(), whole = openTrace(kRecording);
-  EXPECT_TRUE(says(*trace, std::string(kValues) + " was cut: it ends before the values of "));
+  EXPECT_TRUE(
+      anySays(trace->problems(), std::string(kValues) + " was cut: it ends before the values of "));
   const auto kept = [](const Trace& of) {
     return std::ranges::count_if(of.tensors(), [&](const TensorRecord& tensor) {
       return tensor.rank == rank(0) && of.bytes(tensor);
@@ -180,7 +179,7 @@ TEST(ImportDamage, KeepsTheCompleteTensorsOfATruncatedFileOfValues) {
 }
 
 TEST(ImportDamage, ValuesThatAreNotThoseOfTheirHashAreDamaged) {
-  const Copy copy;
+  const DamagedCopy copy;
   const auto whole = openTrace(kRecording);
   const auto q = whole->bytes(*first(*whole, TensorKind::kQ));
   std::string values = copy.text(kValues);
@@ -199,11 +198,11 @@ TEST(ImportDamage, ValuesThatAreNotThoseOfTheirHashAreDamaged) {
   }));
   const auto imported = openTrace(dir.file("job.rscope"));
   EXPECT_EQ(imported->tensors().size(), whole->tensors().size());
-  EXPECT_TRUE(says(*imported, "the values of one tensor are missing"));
+  EXPECT_TRUE(anySays(imported->problems(), "the values of one tensor are missing"));
 }
 
 TEST(ImportDamage, AFalseHeaderLosesOnlyItsFileOfValues) {
-  const std::string good = Copy().text(kValues);
+  const std::string good = DamagedCopy().text(kValues);
   const auto changed = [&](std::size_t at, const std::string& to) {
     return std::string(good).replace(at, to.size(), to);
   };
@@ -211,33 +210,33 @@ TEST(ImportDamage, AFalseHeaderLosesOnlyItsFileOfValues) {
   for (const std::string& bad :
        {changed(0, std::string(8, '\xFF')), changed(0, std::string("\0\0\0\0\0\x10\0\0", 8)),
         changed(8, "["), changed(offsets, "9"), std::string("short"), std::string()}) {
-    const Copy copy;
+    const DamagedCopy copy;
     copy.put(kValues, bad);
     const auto trace = copy.open();
-    EXPECT_TRUE(says(*trace, kValues)) << bad.substr(0, 40);
+    EXPECT_TRUE(anySays(trace->problems(), kValues)) << bad.substr(0, 40);
     EXPECT_FALSE(trace->bytes(*first(*trace, TensorKind::kQ)));
     EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
   }
 }
 
 TEST(ImportDamage, ALinkToValuesElsewhereIsNotFollowed) {
-  const Copy copy;
+  const DamagedCopy copy;
   fs::rename(copy.file(kValues), copy.file("elsewhere"));
   fs::create_symlink(copy.file("elsewhere"), copy.file(kValues));
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, std::string(kValues) + ", a file of values, is missing"));
+  EXPECT_TRUE(anySays(trace->problems(), std::string(kValues) + ", a file of values, is missing"));
   EXPECT_FALSE(trace->bytes(*first(*trace, TensorKind::kQ)));
 }
 
 TEST(ImportDamage, ReportsValuesThatTheirFileLacks) {
-  const Copy copy;
-  copy.change(kFirst, R"("key":"t3")", R"("key":"t3000")");
-  EXPECT_TRUE(
-      says(*copy.open(), std::string("the values of t3000 in ") + kValues + " are not there"));
+  const DamagedCopy copy;
+  copy.change(kFirstFile, R"("key":"t3")", R"("key":"t3000")");
+  EXPECT_TRUE(anySays(copy.open()->problems(),
+                      std::string("the values of t3000 in ") + kValues + " are not there"));
 }
 
 TEST(ImportDamage, MoreBuffersThanABatchCanHaveAreLeftOut) {
-  const Copy copy;
+  const DamagedCopy copy;
   std::string buffers;
   for (int i = 0; i < 300; ++i)
     buffers += R"({"line":"buffer","step":0,"name":"b)" + std::to_string(i) +
@@ -245,13 +244,13 @@ TEST(ImportDamage, MoreBuffersThanABatchCanHaveAreLeftOut) {
                "\n";
   copy.add(buffers);
   const auto trace = copy.open();
-  EXPECT_TRUE(says(*trace, "rank 0 cut more than 256 buffers in a training step"));
+  EXPECT_TRUE(anySays(trace->problems(), "rank 0 cut more than 256 buffers in a training step"));
 }
 
 TEST(ImportDamage, ImportsOrRejectsAFolderWithAnyFlippedBits) {
   std::mt19937 random(3);
-  const Copy copy;
-  const std::string good = copy.text(kFirst), values = copy.text(kValues);
+  const DamagedCopy copy;
+  const std::string good = copy.text(kFirstFile), values = copy.text(kValues);
   int refused = 0;
   for (int round = 0; round < 60; ++round) {
     std::string lines = good, kept = values;
@@ -259,7 +258,7 @@ TEST(ImportDamage, ImportsOrRejectsAFolderWithAnyFlippedBits) {
       lines[random() % lines.size()] ^= static_cast<char>(1 << random() % 8);
       kept[random() % kept.size()] ^= static_cast<char>(1 << random() % 8);
     }
-    copy.put(kFirst, lines);
+    copy.put(kFirstFile, lines);
     copy.put(kValues, kept);
     try {
       EXPECT_FALSE(copy.open()->problems().empty()) << round;

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/support/expect_error.h"
-#include "tests/support/files.h"
+#include "tests/support/recording_copy.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/imported.h"
@@ -16,14 +16,9 @@ namespace ringscope::traces {
 namespace {
 
 using nlohmann::json;
+using test::anySays;
 
 constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
-
-bool anyOf(const std::vector<std::string>& sentences, const std::string& words) {
-  return std::ranges::any_of(sentences, [&](const std::string& sentence) {
-    return sentence.find(words) != std::string::npos;
-  });
-}
 
 json entry(const std::string& name, int number, std::int64_t created_us, std::int64_t took_us) {
   const std::int64_t created = kStart + created_us * 1000;
@@ -92,28 +87,28 @@ TEST_F(ImportFlightRecorder, ReportsMissingRanksAndOpenCallsOfAHungJob) {
   write(0, {entry("nccl:all_reduce", 1, 10, 50), entry("nccl:broadcast", 2, 100, 0)});
   write(1, {entry("nccl:all_reduce", 1, 10, 50)});
   const Imported hung = imported();
-  EXPECT_TRUE(anyOf(hung.standing,
-                    "rank 1 had not called collective 2 (broadcast) of the process group '0', "
-                    "which rank 0 had; its last was 1"));
-  EXPECT_TRUE(anyOf(hung.standing,
-                    "collective 2 (broadcast) of the process group '0' was not "
-                    "complete on rank 0"));
+  EXPECT_TRUE(anySays(hung.standing,
+                      "rank 1 had not called collective 2 (broadcast) of the process group '0', "
+                      "which rank 0 had; its last was 1"));
+  EXPECT_TRUE(anySays(hung.standing,
+                      "collective 2 (broadcast) of the process group '0' was not "
+                      "complete on rank 0"));
 }
 
 TEST_F(ImportFlightRecorder, ACallThatWasGivenUpTimedOut) {
   json open = entry("nccl:all_reduce", 1, 10, 0);
   open["retired"] = true;
   write(0, {open});
-  EXPECT_TRUE(anyOf(imported().standing, "timed out on rank 0"));
+  EXPECT_TRUE(anySays(imported().standing, "timed out on rank 0"));
 }
 
 TEST_F(ImportFlightRecorder, SaysWhatADumpLacksAndWhichRanksAreMissing) {
   write(0, {entry("nccl:all_reduce", 1, 10, 50)}, "[0, 1, 2]");
   const Imported one = imported();
-  EXPECT_TRUE(anyOf(one.lacks, "no position ids"));
-  EXPECT_TRUE(anyOf(one.lacks, "ringscope.record("));
-  EXPECT_TRUE(anyOf(one.lacks, "the dumps of 2 of 3 ranks are missing"));
-  EXPECT_TRUE(anyOf(one.lacks, "later than they were"));
+  EXPECT_TRUE(anySays(one.lacks, "no position ids"));
+  EXPECT_TRUE(anySays(one.lacks, "ringscope.record("));
+  EXPECT_TRUE(anySays(one.lacks, "the dumps of 2 of 3 ranks are missing"));
+  EXPECT_TRUE(anySays(one.lacks, "later than they were"));
 }
 
 TEST_F(ImportFlightRecorder, APickleIsRefusedWithTheWayToJson) {
@@ -137,7 +132,7 @@ TEST_F(ImportFlightRecorder, RejectsOrLeavesOutImpossibleEntries) {
   huge["input_sizes"] = {{std::int64_t{1} << 60, 1 << 20}};
   write(0, {late, huge, 7});
   const auto trace = openTrace(folder());
-  EXPECT_TRUE(anyOf(trace->problems(), "2 calls cannot be read"));
+  EXPECT_TRUE(anySays(trace->problems(), "2 calls cannot be read"));
   EXPECT_EQ((*trace->events(WorldRank::of(0)).begin()).bytes, 0);
   put(file(0), "{\"version\": \"9.1\", \"entries\": []}");
   EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "versions 2.x");
@@ -153,8 +148,8 @@ TEST(ImportGlooFlightRecorder, RealDumpsOfAGlooJobHaveTheirCollectivesMatched) {
   EXPECT_EQ(counts->unmatched_collectives, 0);
   EXPECT_GT(counts->collectives, 40);
   EXPECT_TRUE(counts->standing.empty());
-  EXPECT_TRUE(anyOf(counts->lacks, "only when it was asked for"));
-  EXPECT_TRUE(anyOf(counts->lacks, "do not list the ranks"));
+  EXPECT_TRUE(anySays(counts->lacks, "only when it was asked for"));
+  EXPECT_TRUE(anySays(counts->lacks, "do not list the ranks"));
 }
 
 }  // namespace

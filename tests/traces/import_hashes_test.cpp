@@ -2,10 +2,8 @@
 // Hashes that the recorder computed in Python, compared with the values that it kept.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-
 #include "tests/support/expect_error.h"
+#include "tests/support/place_at.h"
 #include "tests/support/recording_copy.h"
 #include "traces/analysis/compare/report.h"
 #include "traces/exchange/import/open_trace.h"
@@ -15,24 +13,11 @@
 namespace ringscope::traces {
 namespace {
 
-const std::string kRecording = test::inSources("tests/reference/recording");
-constexpr const char* kFirst = "rank-00000.jsonl";
-
-/// A copy that can be changed.
-class Copy : public test::RecordingCopy {
- public:
-  Copy() : RecordingCopy(kRecording) {}
-};
-
-std::string hex(std::uint64_t hash) {
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
-}
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
+using test::hex;
+using test::kFirstFile;
+using test::kRecording;
+using test::rank;
+using test::RecordingCopy;
 
 TEST(ImportHashes, ValuesHaveTheHashThatTheRecorderComputedInPython) {
   const auto trace = openTrace(kRecording);
@@ -48,8 +33,8 @@ TEST(ImportHashes, ValuesHaveTheHashThatTheRecorderComputedInPython) {
 }
 
 TEST(ImportHashes, ValuesOfAnOlderRecordingAreReadByItsHash) {
-  const Copy copy;
-  std::string lines = copy.text(kFirst);
+  const RecordingCopy copy;
+  std::string lines = copy.text(kFirstFile);
   const auto whole = openTrace(kRecording);
   for (const TensorRecord& tensor : whole->tensors()) {
     const auto bytes = whole->bytes(tensor);
@@ -58,8 +43,8 @@ TEST(ImportHashes, ValuesOfAnOlderRecordingAreReadByItsHash) {
     for (auto at = lines.find(is); at != std::string::npos; at = lines.find(is))
       lines.replace(at, is.size(), was);
   }
-  copy.put(kFirst, lines);
-  copy.change(kFirst, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
+  copy.put(kFirstFile, lines);
+  copy.change(kFirstFile, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
   const auto trace = openTrace(copy.path());
   int read = 0;
   for (const TensorRecord& tensor : trace->tensors()) {
@@ -72,8 +57,8 @@ TEST(ImportHashes, ValuesOfAnOlderRecordingAreReadByItsHash) {
 }
 
 TEST(ImportHashes, TensorsSayByWhatTheirHashesWereComputed) {
-  const Copy copy;
-  copy.change(kFirst, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
   const auto trace = openTrace(copy.path());
   for (const TensorRecord& tensor : trace->tensors()) {
     const bool computed_here = tensor.tensor.kind == TensorKind::kOther && tensor.shape.size() == 1;
@@ -84,13 +69,13 @@ TEST(ImportHashes, TensorsSayByWhatTheirHashesWereComputed) {
 }
 
 TEST(ImportHashes, HashesByWhatIsNotKnownAreRefused) {
-  const Copy copy;
-  copy.change(kFirst, R"("hash":"gridsum64")", R"("hash":"crc7")");
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("hash":"gridsum64")", R"("hash":"crc7")");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "hashes by 'crc7'");
 }
 
 TEST(ImportHashes, DamagedValuesAreLeftOutOfAComparisonAndReported) {
-  const Copy copy;
+  const RecordingCopy copy;
   copy.damageValues("rank-00001.values-0000.safetensors");
   const auto whole = openTrace(kRecording), damaged = openTrace(copy.path());
   const RunComparison comparison = compareRuns(*damaged, *whole);

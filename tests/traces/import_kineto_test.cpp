@@ -18,12 +18,14 @@
 namespace ringscope::traces {
 namespace {
 
+using test::anySays;
+
 const std::string kProfiles = test::inSources("tests/reference/kineto");
 
 /// A copy that can be damaged.
-class Copy : public test::RecordingCopy {
+class ProfileCopy : public test::RecordingCopy {
  public:
-  Copy() : RecordingCopy(kProfiles) {}
+  ProfileCopy() : RecordingCopy(kProfiles) {}
   void changeAll(const std::string& name, const std::string& from, const std::string& to) const {
     std::string all = text(name);
     for (std::size_t at = 0; (at = all.find(from, at)) != std::string::npos; at += to.size())
@@ -31,12 +33,6 @@ class Copy : public test::RecordingCopy {
     put(name, all);
   }
 };
-
-bool anyOf(const std::vector<std::string>& sentences, const std::string& words) {
-  return std::ranges::any_of(sentences, [&](const std::string& sentence) {
-    return sentence.find(words) != std::string::npos;
-  });
-}
 
 std::vector<Event> eventsFor(const Trace& trace, int rank, EventKind kind) {
   std::vector<Event> events;
@@ -155,10 +151,10 @@ TEST(ImportKineto, SaysWhatAProfileLacksAndKeepsItInTheFile) {
   const auto imported = importedFrom(*trace);
   ASSERT_TRUE(imported);
   EXPECT_EQ(imported->messages, 54);
-  EXPECT_TRUE(anyOf(imported->lacks, "no position ids"));
-  EXPECT_TRUE(anyOf(imported->lacks, "ringscope.record("));
-  EXPECT_TRUE(anyOf(imported->lacks, "does not name the process group"));
-  EXPECT_FALSE(anyOf(imported->lacks, "missing"));
+  EXPECT_TRUE(anySays(imported->lacks, "no position ids"));
+  EXPECT_TRUE(anySays(imported->lacks, "ringscope.record("));
+  EXPECT_TRUE(anySays(imported->lacks, "does not name the process group"));
+  EXPECT_FALSE(anySays(imported->lacks, "missing"));
 }
 
 TEST(ImportKineto, NoRuleSaysAnythingOfAProfile) {
@@ -170,7 +166,7 @@ TEST(ImportKineto, NoRuleSaysAnythingOfAProfile) {
 }
 
 TEST(ImportKineto, ReportsUnknownPeersWithoutShapes) {
-  const Copy copy;
+  const ProfileCopy copy;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string file = "rank" + std::to_string(rank) + ".json";
     copy.change(file, "\"record_shapes\": 1", "\"record_shapes\": 0");
@@ -182,15 +178,15 @@ TEST(ImportKineto, ReportsUnknownPeersWithoutShapes) {
   EXPECT_EQ(imported->collectives, 27);
   EXPECT_EQ(imported->messages, 0);
   EXPECT_EQ(imported->unmatched_messages, 108);
-  EXPECT_TRUE(anyOf(imported->lacks, "who sends to whom are unknown"));
+  EXPECT_TRUE(anySays(imported->lacks, "who sends to whom are unknown"));
 }
 
 TEST(ImportKineto, ShowsTheOtherRanksWhenOneIsMissing) {
-  const Copy copy;
+  const ProfileCopy copy;
   std::filesystem::remove(copy.file("rank3.json"));
   const auto trace = openTrace(copy.path());
   const auto imported = importedFrom(*trace);
-  EXPECT_TRUE(anyOf(imported->lacks, "the files of 1 of 4 ranks are missing"));
+  EXPECT_TRUE(anySays(imported->lacks, "the files of 1 of 4 ranks are missing"));
   EXPECT_EQ(imported->unmatched_collectives, 0);
   EXPECT_GT(imported->unmatched_messages, 0);
   EXPECT_TRUE(trace->events(WorldRank::of(3)).empty());
@@ -199,53 +195,53 @@ TEST(ImportKineto, ShowsTheOtherRanksWhenOneIsMissing) {
 TEST(ImportKineto, OneFileAloneIsOneRankOfItsJob) {
   const auto imported = importedFrom(*openTrace(kProfiles + "/rank2.json"));
   ASSERT_TRUE(imported);
-  EXPECT_TRUE(anyOf(imported->lacks, "the files of 3 of 4 ranks are missing"));
+  EXPECT_TRUE(anySays(imported->lacks, "the files of 3 of 4 ranks are missing"));
 }
 
 TEST(ImportKineto, FilesThatAreOfNoOneJobAreRefused) {
-  const Copy twice;
+  const ProfileCopy twice;
   twice.put("again.json", twice.text("rank1.json"));
   EXPECT_ERROR(openTrace(twice.path()), ErrorCode::kInput, "are both of rank 1");
-  const Copy larger;
+  const ProfileCopy larger;
   larger.change("rank1.json", "\"world_size\": 4", "\"world_size\": 8");
   EXPECT_ERROR(openTrace(larger.path()), ErrorCode::kInput, "is of a job of 4 ranks");
-  const Copy other;
+  const ProfileCopy other;
   other.change("rank1.json", "\"ranks\": [0, 1, 2, 3]", "\"ranks\": [0, 1, 3, 2]");
   EXPECT_ERROR(openTrace(other.path()), ErrorCode::kInput,
                "other members in the process group '0'");
-  const Copy later;
+  const ProfileCopy later;
   later.change("rank1.json", "\"baseTimeNanoseconds\": 1", "\"baseTimeNanoseconds\": 2");
   EXPECT_ERROR(openTrace(later.path()), ErrorCode::kInput, "more than a week apart");
-  const Copy unknown;
+  const ProfileCopy unknown;
   unknown.change("rank1.json", "\"rank\": 1", "\"rank\": \"one\"");
   EXPECT_ERROR(openTrace(unknown.path()), ErrorCode::kInput, "does not say which rank");
 }
 
 TEST(ImportKineto, ReadsThePlaceableEventsOfATruncatedFile) {
-  const Copy copy;
+  const ProfileCopy copy;
   const std::string whole = copy.text("rank1.json");
   copy.put("rank1.json", whole.substr(0, whole.size() / 2));
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyOf(trace->problems(), "could not be read to its end"));
-  EXPECT_TRUE(anyOf(trace->problems(), "none of its events can be placed"));
+  EXPECT_TRUE(anySays(trace->problems(), "could not be read to its end"));
+  EXPECT_TRUE(anySays(trace->problems(), "none of its events can be placed"));
   EXPECT_TRUE(trace->events(WorldRank::of(1)).empty());
   EXPECT_FALSE(trace->events(WorldRank::of(0)).empty());
 }
 
 TEST(ImportKineto, LeavesOutAndCountsImpossibleEvents) {
-  const Copy copy;
+  const ProfileCopy copy;
   copy.change("rank1.json", "\"ts\":4", "\"ts\":1e400,\"was\":4");
   copy.change("rank2.json", "\"dur\":", "\"dur\":-");
   copy.change("rank3.json", "\"ts\":4", "\"ts\":\"soon\",\"was\":4");
   copy.changeAll("rank0.json", "\"Input Dims\":[[50]]", "\"Input Dims\":[[99999999999999,-1]]");
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyOf(trace->problems(), "rank1.json"));
+  EXPECT_TRUE(anySays(trace->problems(), "rank1.json"));
   for (const char* file : {"rank2.json: 1 event", "rank3.json: 1 event"})
-    EXPECT_TRUE(anyOf(trace->problems(), file)) << file;
+    EXPECT_TRUE(anySays(trace->problems(), file)) << file;
 }
 
 TEST(ImportKineto, RejectsAFileThatIsNoProfile) {
-  const Copy copy;
+  const ProfileCopy copy;
   const auto refuses = [&](const std::string& text, const char* words) {
     copy.put("one.json", text);
     EXPECT_ERROR(openTrace(copy.file("one.json")), ErrorCode::kInput, words);

@@ -31,7 +31,7 @@ TEST(ImportLabels, LabelsOfALossWithoutLastRowsEndInAnIgnoredLabel) {
 }
 
 TEST(ImportLabels, LogitsOfFewerTokensThanTheRankOwnsAreNotTaken) {
-  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  const test::RecordingCopy copy;
   constexpr const char* kFirst = "rank-00000.jsonl";
   copy.change(kFirst, R"("what":"logits")", R"("what":"logits","of":"a test")");
   const std::string all = copy.text(kFirst);

@@ -15,13 +15,12 @@ namespace {
 
 /// A recording of two ranks without memory samples, except for these lines at the end of the first
 /// rank.
-class Copy : public test::RecordingCopy {
+class CopyWithMemory : public test::RecordingCopy {
  public:
-  explicit Copy(const std::string& added)
-      : RecordingCopy(test::inSources("tests/reference/recording")) {
+  explicit CopyWithMemory(const std::string& added) {
     drop("memory");
-    std::string all = text("rank-00000.jsonl");
-    put("rank-00000.jsonl", all.insert(all.rfind(R"({"line":"end")"), added));
+    std::string all = text(test::kFirstFile);
+    put(test::kFirstFile, all.insert(all.rfind(R"({"line":"end")"), added));
   }
 };
 
@@ -39,7 +38,7 @@ std::string unseen(const Trace& trace, int rank) {
 }
 
 TEST(ImportMemory, CategoriesOfAProcessAreMeasuredAndTheRestIsDescribed) {
-  const Copy copy(
+  const CopyWithMemory copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000},"resident":50000,"recorder":0})"
       "\n"
       R"({"line":"memory","time_ns":1000,"held":{"weights":1000,"gradients":600,"q":10,"kv":40},)"
@@ -61,7 +60,7 @@ TEST(ImportMemory, CategoriesOfAProcessAreMeasuredAndTheRestIsDescribed) {
 }
 
 TEST(ImportMemory, OtherMemoryOfADeviceIsTheRestOfItsAllocator) {
-  const Copy copy(
+  const CopyWithMemory copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000,"out_lse":50},"resident":50000,)"
       R"("device":{"allocated":5000,"most_allocated":6144,"reserved":8000},"recorder":0})"
       "\n");
@@ -73,7 +72,7 @@ TEST(ImportMemory, OtherMemoryOfADeviceIsTheRestOfItsAllocator) {
 }
 
 TEST(ImportMemory, ReportsUnknownMemory) {
-  const Copy copy(
+  const CopyWithMemory copy(
       R"({"line":"memory","time_ns":900,"held":{"weights":1000},"resident":null,"device":null})"
       "\n");
   const auto trace = openTrace(copy.path());
@@ -82,7 +81,7 @@ TEST(ImportMemory, ReportsUnknownMemory) {
 }
 
 TEST(ImportMemory, ARecordingWithoutMemoryHasNone) {
-  const Copy copy("");
+  const CopyWithMemory copy("");
   const auto trace = openTrace(copy.path());
   EXPECT_TRUE(trace->memory(WorldRank::of(0)).empty());
   EXPECT_EQ(unseen(*trace, 0), "");

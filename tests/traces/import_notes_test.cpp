@@ -14,12 +14,10 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kFiles[] = {"rank-00000.jsonl", "rank-00001.jsonl"};
-
 /// Opens a copy of a real recording in which a field of both ranks is changed.
 std::shared_ptr<Trace> openWith(const std::string& before, const std::string& after) {
-  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
-  for (const char* file : kFiles) copy.change(file, before, after);
+  const test::RecordingCopy copy;
+  for (const char* file : test::kRankFiles) copy.change(file, before, after);
   return openTrace(copy.path());
 }
 

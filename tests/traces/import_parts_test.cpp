@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
@@ -14,20 +13,16 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::array<float, 6> kWhole{1, -2, 3, 4, 5, 9};
-constexpr std::array kFiles{"rank-00000.jsonl", "rank-00001.jsonl"};
+using test::hex;
+using test::kRankFiles;
 
-std::string hex(std::uint64_t number) {
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number));
-  return digits.data();
-}
+constexpr std::array<float, 6> kWhole{1, -2, 3, 4, 5, 9};
 
 /// A recording of two ranks with an additional gradient [3, 2] named cut.weight: rank 0 has its
 /// first two rows, rank 1 the last.
-class Copy : public test::RecordingCopy {
+class CopyInParts : public test::RecordingCopy {
  public:
-  Copy() : RecordingCopy(test::inSources("tests/reference/recording")) {
+  CopyInParts() {
     add(0, 0, 2, R"({"min":-2.0,"max":4.0,"mean":1.5,"abs_max":4.0,"nan":0,"inf":0})");
     add(1, 2, 1, R"({"min":5.0,"max":9.0,"mean":7.0,"abs_max":9.0,"nan":0,"inf":0})");
   }
@@ -39,7 +34,7 @@ class Copy : public test::RecordingCopy {
       return dotSum64(kWhole.data(), size) - hashOfWhole(0, size);
     };
     const std::uint64_t share = sum_to(begin + rows) - sum_to(begin);
-    std::string all = text(kFiles[rank]);
+    std::string all = text(kRankFiles[rank]);
     all.insert(
         all.rfind(R"({"line":"end")"),
         R"({"line":"tensor","id":90000,"what":"grad","name":"cut.weight","step":0,"microbatch":0,)"
@@ -49,7 +44,7 @@ class Copy : public test::RecordingCopy {
             R"(,"ranks":[0,1],"hash":")" + hex(share) + "\"}}\n" +
             R"x({"line":"placed","what":"grad","name":"cut.weight","placements":["S(0)"]})x"
             "\n");
-    put(kFiles[rank], all);
+    put(kRankFiles[rank], all);
   }
 };
 
@@ -60,13 +55,11 @@ const TensorRecord* gradient(const Trace& trace, int rank) {
 }
 
 bool saysPartsAreMissing(const Trace& trace) {
-  return std::ranges::any_of(trace.problems(), [](const std::string& problem) {
-    return problem.find("of gradients or weights") != std::string::npos;
-  });
+  return test::anySays(trace.problems(), "of gradients or weights");
 }
 
 TEST(ImportParts, RanksGetTheWholeOfWhatTheyRecordedInParts) {
-  const Copy copy;
+  const CopyInParts copy;
   const auto trace = openTrace(copy.path());
   for (const int rank : {0, 1}) {
     const TensorRecord* whole = gradient(*trace, rank);
@@ -81,16 +74,16 @@ TEST(ImportParts, RanksGetTheWholeOfWhatTheyRecordedInParts) {
 }
 
 TEST(ImportParts, TheHashOfAWholeIsThatToWhichPartsAddUp) {
-  const Copy copy;
+  const CopyInParts copy;
   EXPECT_EQ(gradient(*openTrace(copy.path()), 0)->hash_algorithm, HashAlgorithm::kDotSum64);
-  for (const char* file : kFiles)
+  for (const char* file : kRankFiles)
     copy.change(file, R"("hash":"gridsum64","hash_of_parts":"dotsum64",)", "");
   EXPECT_EQ(gradient(*openTrace(copy.path()), 0)->hash_algorithm, HashAlgorithm::kMixSum64);
 }
 
 TEST(ImportParts, LeavesOutAndReportsAPartWithoutTheOtherParts) {
-  const Copy copy;
-  copy.change(kFiles[1], "cut.weight", "another.weight");
+  const CopyInParts copy;
+  copy.change(kRankFiles[1], "cut.weight", "another.weight");
   const auto trace = openTrace(copy.path());
   EXPECT_FALSE(gradient(*trace, 0));
   EXPECT_TRUE(saysPartsAreMissing(*trace));
@@ -102,8 +95,8 @@ TEST(ImportParts, PartsThatDoNotFitTogetherMakeNoWhole) {
         std::pair{R"("ranks":[0,1],"hash")", R"("ranks":[1,0],"hash")"},
         std::pair{R"("ranks":[0,1],"hash")", R"("ranks":[0,0,1],"hash")"},
         std::pair{R"("shape":[1,2],"hash":"00)", R"("shape":[1,3],"hash":"00)"}}) {
-    const Copy copy;
-    copy.change(kFiles[1], from, to);
+    const CopyInParts copy;
+    copy.change(kRankFiles[1], from, to);
     const auto trace = openTrace(copy.path());
     EXPECT_FALSE(gradient(*trace, 0)) << to;
     EXPECT_FALSE(gradient(*trace, 1)) << to;

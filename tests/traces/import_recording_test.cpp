@@ -6,6 +6,7 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
+#include "tests/support/place_at.h"
 #include "tests/support/recording_copy.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/verify/layer_check.h"
@@ -20,29 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kRecording = test::inSources("tests/reference/recording");
-constexpr const char* kFirst = "rank-00000.jsonl";
-
-/// A copy that can be damaged.
-class Copy : public test::RecordingCopy {
- public:
-  Copy() : RecordingCopy(kRecording) {}
-};
-
-bool anyProblem(const Trace& trace, const std::string& words) {
-  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
-    return problem.find(words) != std::string::npos;
-  });
-}
+using test::anySays;
+using test::kFirstFile;
+using test::kRecording;
+using test::rank;
+using test::RecordingCopy;
 
 Verdict verdictIn(const Trace& trace, const std::string& rule) {
   for (const auto& entry : diagnose(trace).entries)
     if (entry.rule == rule) return entry.result.verdict;
   throw usageError("there is no rule " + rule);
-}
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
 }
 
 TEST(ImportRecording, OpensAFolderOfRankFilesAsOneRun) {
@@ -113,8 +101,8 @@ TEST(ImportRecording, TheDoctorFindsTheMistakeOfTheJobAndNoOther) {
 }
 
 TEST(ImportRecording, JudgesUndeclaredPositionsThatRestartOnEachRank) {
-  const Copy copy;
-  for (const char* file : {kFirst, "rank-00001.jsonl"})
+  const RecordingCopy copy;
+  for (const char* file : {kFirstFile, "rank-00001.jsonl"})
     copy.change(file, "\"positions\":\"whole_sequence\",", "");
   const auto trace = openTrace(copy.path());
   EXPECT_EQ(findFramework(*trace), Framework::kPyTorch);
@@ -126,8 +114,8 @@ TEST(ImportRecording, JudgesUndeclaredPositionsThatRestartOnEachRank) {
 }
 
 TEST(ImportRecording, WithoutGradientsAndLabelsTheirRulesSayThatTheyCannotKnow) {
-  const Copy copy;
-  for (const char* name : {kFirst, "rank-00001.jsonl"}) {
+  const RecordingCopy copy;
+  for (const char* name : {kFirstFile, "rank-00001.jsonl"}) {
     std::string kept;
     for (const std::string& line : copy.lines(name))
       if (line.find(R"("what":"grad")") == std::string::npos &&
@@ -142,9 +130,9 @@ TEST(ImportRecording, WithoutGradientsAndLabelsTheirRulesSayThatTheyCannotKnow) 
 }
 
 TEST(ImportRecording, AMaskThatNobodyDeclaredClearsNoRuleAboutForgottenMasks) {
-  const Copy copy;
+  const RecordingCopy copy;
   EXPECT_EQ(verdictIn(*openTrace(copy.path()), "documents_ignored"), Verdict::kClear);
-  for (const char* name : {kFirst, "rank-00001.jsonl"})
+  for (const char* name : {kFirstFile, "rank-00001.jsonl"})
     copy.change(name, R"("mask":"causal",)", "");
   const auto trace = openTrace(copy.path());
   for (const char* rule : {"documents_ignored", "mask_dropped", "padding_unmasked"})
@@ -154,8 +142,8 @@ TEST(ImportRecording, AMaskThatNobodyDeclaredClearsNoRuleAboutForgottenMasks) {
 
 TEST(ImportRecording, UsesTheModelsWindowIfItIsShorterThanTheSequence) {
   for (const char* window : {"8", "16"}) {
-    const Copy copy;
-    for (const char* name : {kFirst, "rank-00001.jsonl"}) {
+    const RecordingCopy copy;
+    for (const char* name : {kFirstFile, "rank-00001.jsonl"}) {
       copy.change(name, R"("mask":"causal",)", "");
       copy.change(name, R"("config":{)", std::string(R"("config":{"sliding_window":)") + window);
     }
@@ -176,76 +164,76 @@ TEST(ImportRecording, ImportingWritesTheSameTrace) {
 }
 
 TEST(ImportRecording, AKilledRankLosesItsLastLineAndNoMore) {
-  const Copy copy;
-  const std::string all = copy.text(kFirst);
-  copy.put(kFirst, all.substr(0, all.size() - 40));
+  const RecordingCopy copy;
+  const std::string all = copy.text(kFirstFile);
+  copy.put(kFirstFile, all.substr(0, all.size() - 40));
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "the last line of rank 0 was cut"));
-  EXPECT_TRUE(anyProblem(*trace, "the recording was cut"));
+  EXPECT_TRUE(anySays(trace->problems(), "the last line of rank 0 was cut"));
+  EXPECT_TRUE(anySays(trace->problems(), "the recording was cut"));
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
 }
 
 TEST(ImportRecording, ValuesThatDidNotFitIntoTheBudgetAreSaid) {
-  const Copy copy;
-  copy.change(kFirst, R"("left_out":{)", R"("left_out":{"budget":3,)");
-  EXPECT_TRUE(anyProblem(*openTrace(copy.path()), "values of 3 tensors did not fit"));
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("left_out":{)", R"("left_out":{"budget":3,)");
+  EXPECT_TRUE(anySays(openTrace(copy.path())->problems(), "values of 3 tensors did not fit"));
 }
 
 TEST(ImportRecording, AMissingRankIsSaid) {
-  const Copy copy;
+  const RecordingCopy copy;
   fs::remove(copy.file("rank-00001.jsonl"));
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "the files of 1 of 2 ranks are missing"));
+  EXPECT_TRUE(anySays(trace->problems(), "the files of 1 of 2 ranks are missing"));
   EXPECT_GT(trace->eventCount(rank(0)), 0u);
 }
 
 TEST(ImportRecording, ALinkIsNotFollowed) {
-  const Copy copy;
+  const RecordingCopy copy;
   const std::string elsewhere = copy.file("elsewhere.txt");
   fs::rename(copy.file("rank-00001.jsonl"), elsewhere);
   fs::create_symlink(elsewhere, copy.file("rank-00001.jsonl"));
-  EXPECT_TRUE(anyProblem(*openTrace(copy.path()), "ranks are missing"));
+  EXPECT_TRUE(anySays(openTrace(copy.path())->problems(), "ranks are missing"));
 }
 
 TEST(ImportRecording, ValuesOfAnotherFolderAreNotRead) {
-  const Copy copy;
+  const RecordingCopy copy;
   const std::string name = "rank-00000.values-0000.safetensors";
   fs::copy_file(copy.file(name), copy.file("../" + name));
-  std::string all = copy.text(kFirst);
+  std::string all = copy.text(kFirstFile);
   for (auto at = all.find(name); at != std::string::npos; at = all.find(name, at + name.size() + 3))
     all.replace(at, name.size(), "../" + name);
-  copy.put(kFirst, all);
+  copy.put(kFirstFile, all);
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, "is no name of a file of values"));
+  EXPECT_TRUE(anySays(trace->problems(), "is no name of a file of values"));
   for (const TensorRecord& tensor : trace->tensors())
     EXPECT_FALSE(tensor.rank == rank(0) && tensor.tensor.kind == TensorKind::kQ &&
                  tensor.has_values);
 }
 
 TEST(ImportRecording, ADamagedFileOfValuesLosesItsValuesAlone) {
-  const Copy copy;
+  const RecordingCopy copy;
   const std::string name = "rank-00000.values-0000.safetensors";
   copy.put(name, copy.text(name).substr(0, 5000));
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anyProblem(*trace, name));
+  EXPECT_TRUE(anySays(trace->problems(), name));
   EXPECT_EQ(trace->tensors().size(), openTrace(kRecording)->tensors().size());
 }
 
 TEST(ImportRecording, FilesOfTwoJobsAreRefused) {
-  const Copy copy;
-  copy.change(kFirst, R"("job":")", R"("job":"another )");
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("job":")", R"("job":"another )");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "are not of one job");
 }
 
 TEST(ImportRecording, AnotherVersionIsRefusedByItsNumber) {
-  const Copy copy;
-  copy.change(kFirst, R"("version":1)", R"("version":7)");
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("version":1)", R"("version":7)");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "version 7");
 }
 
 TEST(ImportRecording, ARankThatNamesAnotherRankIsRefused) {
-  const Copy copy;
-  copy.change(kFirst, R"("rank":0)", R"("rank":5)");
+  const RecordingCopy copy;
+  copy.change(kFirstFile, R"("rank":0)", R"("rank":5)");
   EXPECT_ERROR(openTrace(copy.path()), ErrorCode::kInput, "says that it is of rank 5");
 }
 

@@ -13,13 +13,9 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr const char* kFirst = "rank-00000.jsonl";
-
-bool says(const Trace& trace, const std::string& words) {
-  return std::ranges::any_of(trace.problems(), [&](const std::string& problem) {
-    return problem.find(words) != std::string::npos;
-  });
-}
+using test::anySays;
+using test::kFirstFile;
+using test::RecordingCopy;
 
 std::uint64_t bytesOfFirstQ(const Trace& trace) {
   const auto q = std::ranges::find_if(trace.tensors(), [](const TensorRecord& tensor) {
@@ -29,8 +25,8 @@ std::uint64_t bytesOfFirstQ(const Trace& trace) {
 }
 
 /// Adds copies of the first q under other training steps. All refer to the same values.
-void shareFirstQ(const test::RecordingCopy& copy, int times) {
-  const auto lines = copy.lines(kFirst);
+void shareFirstQ(const RecordingCopy& copy, int times) {
+  const auto lines = copy.lines(kFirstFile);
   const auto q = std::ranges::find_if(lines, [](const std::string& line) {
     return line.find(R"("what":"q")") != std::string::npos;
   });
@@ -42,24 +38,24 @@ void shareFirstQ(const test::RecordingCopy& copy, int times) {
     const auto step = more.find("\"step\":0");
     all += more.replace(step, 8, "\"step\":" + std::to_string(i + 1));
   }
-  std::string text = copy.text(kFirst);
-  copy.put(kFirst, text.insert(text.rfind(R"({"line":"end")"), all));
+  std::string text = copy.text(kFirstFile);
+  copy.put(kFirstFile, text.insert(text.rfind(R"({"line":"end")"), all));
 }
 
 TEST(ImportValues, ManyTensorsOfAnHonestRecordingMayShareValues) {
-  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  const RecordingCopy copy;
   shareFirstQ(copy, 100);
-  EXPECT_FALSE(says(*openTrace(copy.path()), "are named by too many tensors"));
+  EXPECT_FALSE(anySays(openTrace(copy.path())->problems(), "are named by too many tensors"));
 }
 
 TEST(ImportValues, LimitsHowFarSharedValuesExpandAFile) {
-  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  const RecordingCopy copy;
   const auto trace = openTrace(copy.path());
   const std::uint64_t size = bytesOfFirstQ(*trace);
   const auto file = static_cast<std::uint64_t>(
       std::filesystem::file_size(copy.file("rank-00000.values-0000.safetensors")));
   shareFirstQ(copy, static_cast<int>(16 * file / size) + 1);
-  EXPECT_TRUE(says(*openTrace(copy.path()), "are named by too many tensors"));
+  EXPECT_TRUE(anySays(openTrace(copy.path())->problems(), "are named by too many tensors"));
 }
 
 }  // namespace

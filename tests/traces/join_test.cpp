@@ -16,12 +16,12 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kJoined = 3;
 
 RunSpec runOf(Command command, std::int32_t cores) {
   RunSpec run;
   run.command = command;
-  run.cp = kRanks;
+  run.cp = kJoined;
   run.cores = cores;
   return run;
 }
@@ -38,7 +38,7 @@ std::string recordRank(const test::TempDir& dir, int rank, const std::string& cl
   const std::string path = dir.file("r" + std::to_string(rank) + ".rscope");
   std::vector<std::unique_ptr<ChunkSink>> sinks;
   sinks.push_back(std::make_unique<SqliteSink>(path));
-  Recorder recorder(kRanks, std::move(sinks));
+  Recorder recorder(kJoined, std::move(sinks));
   recorder.record(runOf(command, 2 + rank));  // on machines of different sizes
   recorder.note("own." + std::to_string(rank), "1");
   if (!clock.empty()) recorder.note(kClockNote, clock);
@@ -60,7 +60,7 @@ std::string recordRank(const test::TempDir& dir, int rank, const std::string& cl
 
 std::vector<std::string> recordAll(const test::TempDir& dir) {
   std::vector<std::string> paths;
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kJoined; ++rank)
     paths.push_back(recordRank(dir, rank, clockNote("one", 5000 + 1000 * rank, 1)));
   return paths;
 }
@@ -72,9 +72,9 @@ TEST(JoinTest, FilesOfOneMachineBecomeOneTraceOnItsSteadyClock) {
   EXPECT_TRUE(trace->problems().empty());
   ASSERT_TRUE(trace->end().has_value());
   EXPECT_EQ(trace->end()->events, 3u);
-  EXPECT_EQ(trace->worldSize(), kRanks);
+  EXPECT_EQ(trace->worldSize(), kJoined);
   ASSERT_EQ(trace->tensors().size(), 3u);
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kJoined; ++rank) {
     ASSERT_EQ(trace->events(WorldRank::of(rank)).size(), 1u);
     EXPECT_EQ(trace->events(WorldRank::of(rank)).front().begin_ns, 100 + 1000 * rank);
     EXPECT_FALSE(trace->note("own." + std::to_string(rank)).is_null());

@@ -16,6 +16,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/live_client.h"
+#include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/hang.h"
 #include "traces/format/trace/trace.h"
@@ -23,9 +24,8 @@
 namespace ringscope::traces {
 namespace {
 
+using test::kRecording;
 using test::LiveClient;
-
-const std::string kRecording = test::inSources("tests/reference/recording");
 
 class ListenerTest : public testing::Test {
  protected:

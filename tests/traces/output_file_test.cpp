@@ -12,10 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string readContent(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+using test::readContent;
 
 int filesIn(const test::TempDir& dir) {
   return static_cast<int>(std::distance(fs::directory_iterator(dir.file("")), {}));

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/place_at.h"
+
 namespace ringscope::traces {
 namespace {
 
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
+using test::rank;
 
 PauseBorder jobOf(int ranks, bool takes_pauses = true) {
   PauseBorder border;

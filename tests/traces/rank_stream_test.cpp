@@ -9,11 +9,13 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/live_client.h"
+#include "tests/support/recording_copy.h"
 
 namespace ringscope::traces {
 namespace {
 
-const std::string kRecording = test::inSources("tests/reference/recording");
+using test::kRecording;
+
 constexpr const char* kLines = "rank-00001.jsonl";
 constexpr const char* kValues = "rank-00001.values-0000.safetensors";
 

@@ -84,10 +84,10 @@ TEST(RecorderTest, TimesThatAreKnownLaterReachTheirEvent) {
 
 TEST(RecorderTest, PlansAreWrittenBeforeTheEventsThatFollowThem) {
   auto kept = std::make_shared<MemorySink::Kept>();
-  constexpr std::int32_t kSteps = 20'000;
+  constexpr std::int32_t kPlanned = 20'000;
   {
-    auto recorder = recorderInto(kept, 2, busyWriter(kSteps));
-    for (std::int32_t step = 1; step <= kSteps; ++step) {
+    auto recorder = recorderInto(kept, 2, busyWriter(kPlanned));
+    for (std::int32_t step = 1; step <= kPlanned; ++step) {
       ScheduleRecord schedule;
       schedule.train_step = step;
       recorder->record(schedule);
@@ -109,16 +109,16 @@ TEST(RecorderTest, PlansAreWrittenBeforeTheEventsThatFollowThem) {
       ASSERT_LE(event.place.train_step, planned);
     }
   }
-  EXPECT_EQ(events, std::size_t{kSteps});
+  EXPECT_EQ(events, std::size_t{kPlanned});
 }
 
 TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
   auto kept = std::make_shared<MemorySink::Kept>();
-  constexpr int kRanks = 4, kEvents = 5000;
+  constexpr int kWriters = 4, kEvents = 5000;
   {
-    auto recorder = recorderInto(kept, kRanks);
+    auto recorder = recorderInto(kept, kWriters);
     std::vector<std::thread> ranks;
-    for (int r = 0; r < kRanks; ++r)
+    for (int r = 0; r < kWriters; ++r)
       ranks.emplace_back([&, r] {
         for (int i = 0; i < kEvents; ++i) {
           Event e;
@@ -130,7 +130,7 @@ TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
       });
     for (auto& rank : ranks) rank.join();
   }
-  std::vector<std::int64_t> last(kRanks, -1);
+  std::vector<std::int64_t> last(kWriters, -1);
   for (const Chunk& chunk : kept->chunks) {
     EXPECT_EQ(chunk.checksum, computeChecksum(chunk));
     if (chunk.kind != ChunkKind::kEvents) continue;
@@ -139,7 +139,7 @@ TEST(RecorderTest, EventsOfAllRanksArriveInTheirOrder) {
       last[e.rank.index()] = e.begin_ns;
     }
   }
-  EXPECT_EQ(last, std::vector<std::int64_t>(kRanks, kEvents - 1));
+  EXPECT_EQ(last, std::vector<std::int64_t>(kWriters, kEvents - 1));
   EXPECT_TRUE(kept->closed);
   EXPECT_EQ(kept->chunks.back().kind, ChunkKind::kEnd);
 }

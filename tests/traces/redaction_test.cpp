@@ -19,15 +19,8 @@
 namespace ringscope::traces {
 namespace {
 
-std::string sampleRecording() {
-  return test::inSources("resources/sample/missing_position_ids.rscope");
-}
-
-std::string readContent(const std::string& path) {
-  std::stringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  return content.str();
-}
+using test::readContent;
+using test::sampleRecording;
 
 TEST(RedactionTest, AbsolutePathsAreLeftOutOfText) {
   EXPECT_EQ(withoutPaths("cannot read /home/someone/data/a.bin: full"),

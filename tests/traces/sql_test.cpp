@@ -96,7 +96,7 @@ TEST(SqlTest, TheOtherTablesHoldWhatWasRecorded) {
 }
 
 TEST(SqlTest, FindingsAreThoseOfTheDoctor) {
-  const auto sample = openTrace(test::inSources("resources/sample/missing_position_ids.rscope"));
+  const auto sample = openTrace(test::sampleRecording());
   EXPECT_EQ(ask(*sample, "SELECT DISTINCT rule, severity FROM findings"),
             (Rows{"missing_position_ids|error"}));
 }
@@ -112,7 +112,7 @@ TEST(SqlTest, ARecordingWithoutAnythingHasEmptyTables) {
 }
 
 TEST(SqlTest, EveryNamedQueryRunsOnAWholeAnEmptyAndTheSampleRecording) {
-  const auto sample = openTrace(test::inSources("resources/sample/missing_position_ids.rscope"));
+  const auto sample = openTrace(test::sampleRecording());
   for (const auto& trace : {test::makeTrace(""), test::makeTrace(kTwoRanks), sample})
     for (const NamedQuery& query : namedQueries())
       EXPECT_NO_THROW(ask(*trace, query.sql)) << query.name;
@@ -122,7 +122,7 @@ TEST(SqlTest, EveryNamedQueryRunsOnAWholeAnEmptyAndTheSampleRecording) {
 /// A table may leave out rows because of a condition only if SQLite leaves them out by itself. A
 /// unary plus hides a column from the table.
 TEST(SqlTest, ConditionsLeaveOutOnlyWhatTheyRuleOut) {
-  const auto sample = openTrace(test::inSources("resources/sample/missing_position_ids.rscope"));
+  const auto sample = openTrace(test::sampleRecording());
   for (const char* column : {"rank", "train_step", "layer", "stage", "begin_ns", "end_ns"})
     for (const char* is : {"= 1", "< 1", "<= 1", "> 1", ">= 1", "= 0.5", "> 0.5", "< 1.5", "= -1",
                            "> 9223372036854775807", "= NULL", "IS NULL", "<> 1",
@@ -290,7 +290,7 @@ TEST(SqlTest, EveryFieldOfARecordIsAColumn) {
 }
 
 TEST(SqlTest, TheDocumentNamesEveryTableColumnAndNamedQuery) {
-  EXPECT_EQ(test::slurp(test::inSources("traces/analysis/sql/TABLES.md")), describeTables())
+  EXPECT_EQ(test::readContent(test::inSources("traces/analysis/sql/TABLES.md")), describeTables())
       << "write it again: ringscope query --list > traces/analysis/sql/TABLES.md";
 }
 

@@ -16,7 +16,7 @@ std::optional<Finding> foundIn(const std::string& text) {
 }
 
 /// Returns a run whose mean over all targets of two ranks is 3.
-std::string logged(const std::string& loss, const std::string& intent) {
+std::string loggedLoss(const std::string& loss, const std::string& intent) {
   return "run cp=2\n" + intent +
          "group cp 0,1\n"
          "tensor loss.sum rank=0 shape=1 values=6\ntensor loss.targets rank=0 shape=1 values=3\n"
@@ -28,22 +28,22 @@ std::string logged(const std::string& loss, const std::string& intent) {
 const std::string kMean = "intent loss=mean_over_targets\n";
 
 TEST(UnknownNumberTest, ALossThatIsNoUsualSumIsFoundAtItsStep) {
-  const auto finding = foundIn(logged("3.3", kMean));
+  const auto finding = foundIn(loggedLoss("3.3", kMean));
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->rule, kUnknownMistake);
   EXPECT_EQ(finding->buffer, "loss");
   EXPECT_EQ(finding->place.train_step, 0);
   EXPECT_NE(finding->evidence.find("3.3"), std::string::npos) << finding->evidence;
-  const Diagnosis diagnosis = diagnose(*test::makeTrace(logged("3.3", kMean) + "end\n"));
+  const Diagnosis diagnosis = diagnose(*test::makeTrace(loggedLoss("3.3", kMean) + "end\n"));
   ASSERT_EQ(diagnosis.findings().size(), 1u);
   EXPECT_FALSE(isClear(diagnosis));
 }
 
 TEST(UnknownNumberTest, IgnoresARightRoundedUndeclaredOrNamedLoss) {
-  EXPECT_FALSE(foundIn(logged("3", kMean)));
-  EXPECT_FALSE(foundIn(logged("3.01", kMean))) << "rounded for people";
-  EXPECT_FALSE(foundIn(logged("3.3", ""))) << "nobody said that it is a mean";
-  EXPECT_FALSE(foundIn(logged("4", kMean))) << "the mean of means has a name";
+  EXPECT_FALSE(foundIn(loggedLoss("3", kMean)));
+  EXPECT_FALSE(foundIn(loggedLoss("3.01", kMean))) << "rounded for people";
+  EXPECT_FALSE(foundIn(loggedLoss("3.3", ""))) << "nobody said that it is a mean";
+  EXPECT_FALSE(foundIn(loggedLoss("4", kMean))) << "the mean of means has a name";
 }
 
 TEST(UnknownNumberTest, AGradientThatNoScaleExplainsIsFound) {

@@ -12,8 +12,8 @@ namespace {
 using test::makeTrace;
 using test::RecordedLayer;
 
-const LayerPass kPass{0, Layer::of(0), 0};
-const std::vector<WorldRank> kTwo = {WorldRank::of(0), WorldRank::of(1)};
+const LayerPass kFirstPass{0, Layer::of(0), 0};
+const std::vector<WorldRank> kBothRanks = {WorldRank::of(0), WorldRank::of(1)};
 
 Selection everything(const LayerTensors& layer) {
   Selection all;
@@ -36,7 +36,7 @@ std::string inputs(const std::string& more = "") {
 TEST(VerifyGatherTest, RowsOfUnevenShardsStandInTheOrderOfTheirTokens) {
   RecordedLayer recorded({{"0-1,6-8", "1-6"}});
   const auto trace = recorded.record();
-  const LayerTensors layer = findLayer(*trace, kPass, kTwo);
+  const LayerTensors layer = findLayer(*trace, kFirstPass, kBothRanks);
   ASSERT_TRUE(layer.blocking.empty()) << layer.blocking.front();
   EXPECT_TRUE(layer.missing.empty());
   ASSERT_EQ(layer.tokens.size(), 8u);
@@ -55,7 +55,7 @@ TEST(VerifyGatherTest, RowsOfUnevenShardsStandInTheOrderOfTheirTokens) {
 TEST(VerifyGatherTest, ASelectionHoldsTheQueryHeadsOfItsKvHead) {
   RecordedLayer recorded({{"0-4", "4-8"}, "mask=causal", "", 2, 4, 2, 4});
   const auto trace = recorded.record();
-  const LayerTensors layer = findLayer(*trace, kPass, kTwo);
+  const LayerTensors layer = findLayer(*trace, kFirstPass, kBothRanks);
   const Selection one{{{1, 1}}, {2, 5}};
   const GatheredRows q = layer.values(*trace, TensorKind::kQ, one);
   ASSERT_EQ(q.values.size(), 2u * 2 * 4) << "two query heads, two rows";
@@ -84,7 +84,7 @@ TEST(VerifyGatherTest, HeadsOfUlyssesAreThoseThatTheSchedulesName) {
     schedule.kv_heads = {3 + rank};
     trace->add(schedule);
   }
-  const LayerTensors layer = findLayer(*trace, kPass, kTwo);
+  const LayerTensors layer = findLayer(*trace, kFirstPass, kBothRanks);
   ASSERT_TRUE(layer.blocking.empty()) << layer.blocking.front();
   EXPECT_EQ(layer.heads, 2);
   EXPECT_EQ(layer.kv_heads, 2);
@@ -99,8 +99,8 @@ TEST(VerifyGatherTest, ReportsMissingValuesWithTheCaptureThatKeepsThem) {
   recorded.leaveOut(TensorKind::kDk, 1);
   recorded.keepNoValues(TensorKind::kDout, 0);
   recorded.keepNoValues(TensorKind::kDout, 2);
-  const LayerTensors layer =
-      findLayer(*recorded.record(), kPass, {WorldRank::of(0), WorldRank::of(1), WorldRank::of(2)});
+  const LayerTensors layer = findLayer(*recorded.record(), kFirstPass,
+                                       {WorldRank::of(0), WorldRank::of(1), WorldRank::of(2)});
   EXPECT_TRUE(layer.blocking.empty());
   EXPECT_EQ(layer.missing, (std::vector<std::string>{
                                "the values of dout of ranks 0, 2 were not kept; --capture "
@@ -114,13 +114,13 @@ TEST(VerifyGatherTest, ReportsMissingValuesWithTheCaptureThatKeepsThem) {
 TEST(VerifyGatherTest, WithoutAnInputNothingCanBeRecomputed) {
   RecordedLayer recorded({{"0-2", "2-4"}});
   recorded.leaveOut(TensorKind::kK, 1);
-  const LayerTensors layer = findLayer(*recorded.record(), kPass, kTwo);
+  const LayerTensors layer = findLayer(*recorded.record(), kFirstPass, kBothRanks);
   ASSERT_EQ(layer.blocking.size(), 1u);
   EXPECT_EQ(layer.blocking[0], "k of rank 1 is not recorded; --capture values:steps=0 keeps them");
 }
 
 TEST(VerifyGatherTest, WithoutShardsAndSchedulesItIsNotKnownWhichTokensTheyAre) {
-  const LayerTensors layer = findLayer(*makeTrace(inputs()), kPass, kTwo);
+  const LayerTensors layer = findLayer(*makeTrace(inputs()), kFirstPass, kBothRanks);
   ASSERT_EQ(layer.blocking.size(), 3u);
   EXPECT_EQ(layer.blocking[0],
             "it is not recorded which tokens and heads q of ranks 0, 1 is of; a shard or a "
@@ -130,8 +130,8 @@ TEST(VerifyGatherTest, WithoutShardsAndSchedulesItIsNotKnownWhichTokensTheyAre) 
 TEST(VerifyGatherTest, ATokenOfTwoOwnersDoesNotFit) {
   const auto trace =
       makeTrace(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=4-5"));
-  ASSERT_EQ(findLayer(*trace, kPass, kTwo).blocking.size(), 1u);
-  EXPECT_EQ(findLayer(*trace, kPass, kTwo).blocking[0],
+  ASSERT_EQ(findLayer(*trace, kFirstPass, kBothRanks).blocking.size(), 1u);
+  EXPECT_EQ(findLayer(*trace, kFirstPass, kBothRanks).blocking[0],
             "the recorded q, k and v of the ranks do not fit together as one layer");
 }
 
@@ -140,7 +140,7 @@ TEST(VerifyGatherTest, ResultsOfAnotherShapeAreLeftOut) {
       makeTrace(inputs("shard input_ids rank=0 tokens=4-5\nshard input_ids rank=1 tokens=5-6\n"
                        "tensor out rank=0 layer=0 shape=1x1x1x3 values=1,2,3\n"
                        "tensor out rank=1 layer=0 shape=1x1x1x2 values=1,2"));
-  const LayerTensors layer = findLayer(*trace, kPass, kTwo);
+  const LayerTensors layer = findLayer(*trace, kFirstPass, kBothRanks);
   ASSERT_TRUE(layer.blocking.empty()) << layer.blocking.front();
   EXPECT_EQ(layer.missing.back(), "out of rank 0 does not fit the shapes of q, k and v");
   const GatheredRows out = layer.values(*trace, TensorKind::kOut, everything(layer));
@@ -149,7 +149,7 @@ TEST(VerifyGatherTest, ResultsOfAnotherShapeAreLeftOut) {
 }
 
 TEST(VerifyGatherTest, NoMembersAndImpossibleHeadsAreNoLayer) {
-  EXPECT_FALSE(findLayer(Trace(), kPass, {}).blocking.empty());
+  EXPECT_FALSE(findLayer(Trace(), kFirstPass, {}).blocking.empty());
   const auto trace = makeTrace(inputs());
   for (const int rank : {0, 1}) {
     ScheduleRecord schedule;
@@ -160,7 +160,7 @@ TEST(VerifyGatherTest, NoMembersAndImpossibleHeadsAreNoLayer) {
     schedule.kv_heads = {rank == 0 ? 0 : std::numeric_limits<std::int64_t>::max()};
     trace->add(schedule);
   }
-  EXPECT_FALSE(findLayer(*trace, kPass, kTwo).blocking.empty());
+  EXPECT_FALSE(findLayer(*trace, kFirstPass, kBothRanks).blocking.empty());
 }
 
 TEST(VerifyGatherTest, EveryPassOfALayerThatKeptValuesIsListedOnce) {
@@ -172,7 +172,7 @@ TEST(VerifyGatherTest, EveryPassOfALayerThatKeptValuesIsListedOnce) {
       "tensor q rank=1 step=1 layer=0 shape=1x1x1x1\n");
   const RecordedLayers layers = recordedLayers(*trace);
   EXPECT_EQ(layers.with_values,
-            (std::vector<LayerPass>{kPass, {0, Layer::of(1), 0}, {0, Layer::of(0), 1}}));
+            (std::vector<LayerPass>{kFirstPass, {0, Layer::of(1), 0}, {0, Layer::of(0), 1}}));
   EXPECT_EQ(layers.without_values, 1);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 /// Returns the parts of a rank with large and a rank with small gradients in bfloat16. The second
 /// part is multiplied by `factor`. The rounding is this share of the large part.
-HeadParts twoRanks(double factor, double rounding) {
+HeadParts loudAndQuiet(double factor, double rounding) {
   constexpr std::size_t kNumbers = 600;
   constexpr double kQuiet = 0.1;
   std::mt19937 random(3);
@@ -32,22 +32,22 @@ HeadParts twoRanks(double factor, double rounding) {
 }
 
 TEST(HeadGradientTest, AFactorThatExplainsNoMoreThanRoundingLeavesTheSumRight) {
-  const HeadGradient head = fitHeadGradient(twoRanks(0.95, 0.005));
+  const HeadGradient head = fitHeadGradient(loudAndQuiet(0.95, 0.005));
   EXPECT_TRUE(head.isMadeSmaller()) << head.ranks[1].factor << "±" << head.ranks[1].error;
   EXPECT_GT(head.off_by_rank, head.off / 2);
   EXPECT_TRUE(head.isRight());
 }
 
 TEST(HeadGradientTest, AFactorThatExplainsNearlyAllIsNoRoundingThoughTheSumIsNear) {
-  const HeadGradient head = fitHeadGradient(twoRanks(0.9, 0.0005));
+  const HeadGradient head = fitHeadGradient(loudAndQuiet(0.9, 0.0005));
   EXPECT_LT(head.off, head.rounding);
   EXPECT_LT(head.off_by_rank, head.off / 10);
   EXPECT_FALSE(head.isRight());
 }
 
 TEST(HeadGradientTest, ASumFurtherOffThanRoundingIsNotRight) {
-  EXPECT_FALSE(fitHeadGradient(twoRanks(0.5, 0.0005)).isRight());
-  EXPECT_TRUE(fitHeadGradient(twoRanks(1, 0.005)).isRight());
+  EXPECT_FALSE(fitHeadGradient(loudAndQuiet(0.5, 0.0005)).isRight());
+  EXPECT_TRUE(fitHeadGradient(loudAndQuiet(1, 0.005)).isRight());
 }
 
 TEST(SixteenBitsTest, ValuesOfOneSixteenBitTypeFit) {

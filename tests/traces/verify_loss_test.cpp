@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tests/support/recorded_head.h"
 #include "tests/support/trace_builder.h"
 #include "traces/analysis/verify/recompute/gradient_norm.h"
 #include "traces/analysis/verify/recompute/loss.h"
@@ -10,25 +11,12 @@
 namespace ringscope::traces {
 namespace {
 
+using test::kMeanLoss;
+using test::loggedLoss;
+using test::lossesOfTwoRanks;
 using test::makeTrace;
 
 constexpr double kSingle = 0x1p-24;
-
-/// Returns two ranks with one and two targets over a vocabulary of two. The mean over targets is
-/// (log 2 + 2·log 4) / 3: logits are uniform, except on rank 1, where they are log 3 apart.
-std::string twoRanks(const std::string& more) {
-  return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
-         "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
-         "tensor buffer.labels rank=0 shape=1x2 values=1,-100\n"
-         "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
-         "tensor buffer.labels rank=1 shape=1x2 values=1,1\n" +
-         more;
-}
-const double kMean = (std::log(2.0) + 2 * std::log(4.0)) / 3;
-
-std::string logged(double loss) {
-  return "note step.0 {\"loss\": " + nlohmann::json(loss).dump() + "}\n";
-}
 
 TEST(VerifyLossTest, UniformLogitsCostTheLogarithmOfTheVocabulary) {
   const std::vector<double> logits(std::size_t{3} * 5, 2.5), labels = {4, -100, 0};
@@ -52,13 +40,13 @@ TEST(VerifyLossTest, ALabelOutsideTheVocabularyIsRefused) {
 }
 
 TEST(VerifyLossTest, TheMeanIsOverTheTargetsOfAllRanks) {
-  const ScalarCheck right = checkLoss(*makeTrace(twoRanks(logged(kMean))), 0);
+  const ScalarCheck right = checkLoss(*makeTrace(lossesOfTwoRanks(loggedLoss(kMeanLoss))), 0);
   EXPECT_TRUE(right.skipped.empty()) << right.skipped;
   ASSERT_TRUE(right.ratio());
-  EXPECT_NEAR(*right.exact, kMean, 1e-15);
+  EXPECT_NEAR(*right.exact, kMeanLoss, 1e-15);
   EXPECT_LE(*right.ratio(), 1);
   const double mean_of_means = (std::log(2.0) + std::log(4.0)) / 2;
-  EXPECT_GT(*checkLoss(*makeTrace(twoRanks(logged(mean_of_means))), 0).ratio(), 1000);
+  EXPECT_GT(*checkLoss(*makeTrace(lossesOfTwoRanks(loggedLoss(mean_of_means))), 0).ratio(), 1000);
 }
 
 TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
@@ -69,16 +57,16 @@ TEST(VerifyLossTest, TensorParallelRanksHoldSlicesOfTheVocabulary) {
       "tensor logits rank=1 shape=1x2x1 values=0,0\n"
       "tensor buffer.labels rank=0 shape=1x2 values=0,1\n"
       "tensor buffer.labels rank=1 shape=1x2 values=0,1\n" +
-      logged((std::log(2.0) + std::log(4.0)) / 2));
+      loggedLoss((std::log(2.0) + std::log(4.0)) / 2));
   const ScalarCheck loss = checkLoss(*trace, 0);
   ASSERT_TRUE(loss.ratio()) << loss.skipped;
   EXPECT_LE(*loss.ratio(), 1);
 }
 
 TEST(VerifyLossTest, ReportsMissingValues) {
-  EXPECT_EQ(checkLoss(*makeTrace(twoRanks("")), 0).skipped,
+  EXPECT_EQ(checkLoss(*makeTrace(lossesOfTwoRanks("")), 0).skipped,
             "the loss that the run logged is not recorded");
-  EXPECT_TRUE(checkLoss(*makeTrace(twoRanks("")), 0).exact) << "and yet it was computed";
+  EXPECT_TRUE(checkLoss(*makeTrace(lossesOfTwoRanks("")), 0).exact) << "and yet it was computed";
   EXPECT_EQ(checkLoss(*makeTrace("intent loss=mean_over_targets\ngroup cp 0\n"
                                  "tensor buffer.labels rank=0 shape=1x1 values=0\n"
                                  "tensor logits rank=0 shape=1x1x2\n"),

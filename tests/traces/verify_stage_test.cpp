@@ -22,11 +22,11 @@ std::map<std::string, std::string> rightValues() {
 }
 
 /// Replaced values: on all ranks, or only on "NAME@RANK.STEP".
-using Spoilt = std::map<std::string, std::string>;
+using Replaced = std::map<std::string, std::string>;
 
 class TwoTokens {
  public:
-  explicit TwoTokens(Spoilt spoilt = {}) : spoilt_(std::move(spoilt)) {}
+  explicit TwoTokens(Replaced spoilt = {}) : spoilt_(std::move(spoilt)) {}
 
   /// Records the layer. `more` has further lines of the recording.
   std::shared_ptr<Trace> record(const std::string& more = "") {
@@ -98,7 +98,7 @@ class TwoTokens {
     return record;
   }
 
-  Spoilt spoilt_;
+  Replaced spoilt_;
   std::map<std::string, std::string> right_ = rightValues();
 };
 
@@ -114,7 +114,7 @@ TEST(StageCheckTest, EveryResultOfARightLayerIsRight) {
 }
 
 TEST(StageCheckTest, NamesTheRankTheSourceAndThePieceOfTheFirstWrongBlock) {
-  const StageCheck check = TwoTokens(Spoilt{{"block_out@1.1", "3"}, {"running_lse@0.1", "1"}})
+  const StageCheck check = TwoTokens(Replaced{{"block_out@1.1", "3"}, {"running_lse@0.1", "1"}})
                                .check(Direction::kForward);
   ASSERT_EQ(check.wrong.size(), 2u);
   const WrongStage& block = check.wrong[0];
@@ -133,7 +133,7 @@ TEST(StageCheckTest, NamesTheRankTheSourceAndThePieceOfTheFirstWrongBlock) {
 TEST(StageCheckTest, AnEarlierRingStepReplacesItsConsequences) {
   const StageCheck check =
       TwoTokens(
-          Spoilt{{"block_lse@0.0", "0.5"}, {"running_lse@0.0", "0.5"}, {"block_out@1.1", "9"}})
+          Replaced{{"block_lse@0.0", "0.5"}, {"running_lse@0.0", "0.5"}, {"block_out@1.1", "9"}})
           .check(Direction::kForward);
   ASSERT_EQ(check.wrong.size(), 1u) << "what was merged is what the recorded blocks give";
   EXPECT_EQ(check.wrong[0].kind, TensorKind::kBlockLse);
@@ -142,7 +142,7 @@ TEST(StageCheckTest, AnEarlierRingStepReplacesItsConsequences) {
 }
 
 TEST(StageCheckTest, NamesTheRankThatAddsTooMuchToASum) {
-  const StageCheck check = TwoTokens(Spoilt{{"dkv@0.1", "0,1.5"}}).check(Direction::kBackward);
+  const StageCheck check = TwoTokens(Replaced{{"dkv@0.1", "0,1.5"}}).check(Direction::kBackward);
   ASSERT_EQ(check.wrong.size(), 1u);
   EXPECT_EQ(check.wrong[0].kind, TensorKind::kDv);
   EXPECT_EQ(check.wrong[0].rank, WorldRank::of(0));
@@ -154,7 +154,7 @@ TEST(StageCheckTest, NamesTheRankThatAddsTooMuchToASum) {
 
 TEST(StageCheckTest, ASumThatArrivesWrongIsNotTheNextRanksMistake) {
   const StageCheck check =
-      TwoTokens(Spoilt{{"dkv@1.0", "7,0.5"}, {"dkv@0.1", "7,1"}}).check(Direction::kBackward);
+      TwoTokens(Replaced{{"dkv@1.0", "7,0.5"}, {"dkv@0.1", "7,1"}}).check(Direction::kBackward);
   ASSERT_EQ(check.wrong.size(), 1u);
   EXPECT_EQ(check.wrong[0].kind, TensorKind::kDk);
   EXPECT_EQ(check.wrong[0].rank, WorldRank::of(1));
@@ -203,7 +203,7 @@ TEST(StageCheckTest, PairsThatARankAttendsOutsideThePlanAreWrong) {
 }
 
 TEST(StageCheckTest, WithoutBlocksSumsOrInputsItSaysWhatIsMissing) {
-  Spoilt none;
+  Replaced none;
   for (const char* at : {"0.0", "0.1", "1.0", "1.1"})
     for (const char* tensor : {"block_out", "dkv", "running_lse"})
       none[std::string(tensor) + "@" + at] = "absent";
@@ -212,14 +212,14 @@ TEST(StageCheckTest, WithoutBlocksSumsOrInputsItSaysWhatIsMissing) {
   EXPECT_EQ(TwoTokens(none).check(Direction::kBackward).skipped,
             "the sums of dK and dV are not recorded ring step by ring step");
   EXPECT_NE(
-      TwoTokens(Spoilt{{"v@1", "absent"}}).check(Direction::kForward).skipped.find("v of rank 1"),
+      TwoTokens(Replaced{{"v@1", "absent"}}).check(Direction::kForward).skipped.find("v of rank 1"),
       std::string::npos);
-  EXPECT_EQ(TwoTokens(Spoilt{{"dout@1", "absent"}}).check(Direction::kBackward).skipped,
+  EXPECT_EQ(TwoTokens(Replaced{{"dout@1", "absent"}}).check(Direction::kBackward).skipped,
             "dout of all ranks is not recorded");
 }
 
 TEST(UnknownMistakeTest, IsPlacedAtItsRingStepAndRows) {
-  const auto trace = TwoTokens(Spoilt{{"block_out@1.1", "3"}, {"out@1", "4.5"}})
+  const auto trace = TwoTokens(Replaced{{"block_out@1.1", "3"}, {"out@1", "4.5"}})
                          .record("diff out layer=0 ratio=40 error=0.5\n");
   const auto finding = unknownMistake(*trace);
   ASSERT_TRUE(finding);
@@ -236,7 +236,7 @@ TEST(UnknownMistakeTest, IsPlacedAtItsRingStepAndRows) {
 
 TEST(UnknownMistakeTest, BlamesTheMergeWhenEveryBlockIsRight) {
   const auto finding =
-      unknownMistake(*TwoTokens(Spoilt{{"out@1", "4.5"}}).record("diff out layer=0 ratio=40\n"));
+      unknownMistake(*TwoTokens(Replaced{{"out@1", "4.5"}}).record("diff out layer=0 ratio=40\n"));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(finding->place.stage.isNone());
   EXPECT_NE(finding->evidence.find("all 8 results that are recorded are right: what is left is "

@@ -13,23 +13,15 @@
 namespace ringscope::traces {
 namespace {
 
+using test::kMeanLoss;
 using test::makeTrace;
 
-/// Returns two ranks: one target that costs log 2, and two that cost log 4 each.
-std::string twoRanks(const std::string& loss) {
-  return "run cp=2\nintent mask=causal loss=mean_over_targets\ngroup cp 0,1\n"
-         "tensor logits rank=0 shape=1x2x2 values=0,0,7,7\n"
-         "tensor buffer.labels rank=0 shape=1x2 values=1,-100\n"
-         "tensor logits rank=1 shape=1x2x2 values=1.0986122886681098,0,1.0986122886681098,0\n"
-         "tensor buffer.labels rank=1 shape=1x2 values=1,1\n"
-         "note step.0 {\"loss\": " +
-         loss + "}\n";
-}
-std::string twoRanks(double loss) {
-  return twoRanks(nlohmann::json(loss).dump());
+template <typename Loss>
+std::string twoRanks(const Loss& loss) {
+  return test::lossesOfTwoRanks(test::loggedLoss(loss));
 }
 const double kTwo = std::log(2.0), kFour = std::log(4.0);
-const double kMean = (kTwo + 2 * kFour) / 3, kMeanOfMeans = (kTwo + kFour) / 2;
+const double kMeanOfMeans = (kTwo + kFour) / 2;
 
 /// Expects that this mistake, and no other, reproduces the loss.
 void expectExplained(const StepCheck& check, const std::string& mistake) {
@@ -39,7 +31,7 @@ void expectExplained(const StepCheck& check, const std::string& mistake) {
 }
 
 TEST(VerifyStepTest, ALossThatIsRightIsNotExplained) {
-  const StepCheck check = checkStep(*makeTrace(twoRanks(kMean)), 0);
+  const StepCheck check = checkStep(*makeTrace(twoRanks(kMeanLoss)), 0);
   EXPECT_TRUE(check.right());
   EXPECT_TRUE(check.loss.hypotheses.empty());
   EXPECT_EQ(toText(check).find("excluded"), std::string::npos);
@@ -51,7 +43,7 @@ TEST(VerifyStepTest, AWrongLossIsWhatItsMistakeGives) {
 
 TEST(VerifyStepTest, DistinguishesALossTimesCpFromOneDividedByCp) {
   for (const auto& [factor, how] : {std::pair(2.0, "times cp"), std::pair(0.5, "divided by cp")}) {
-    const StepCheck check = checkStep(*makeTrace(twoRanks(factor * kMean)), 0);
+    const StepCheck check = checkStep(*makeTrace(twoRanks(factor * kMeanLoss)), 0);
     expectExplained(check, "loss_scaled_by_cp");
     EXPECT_EQ(check.loss.hypotheses.front().how, how);
   }

@@ -10,10 +10,10 @@
 namespace ringscope::traces {
 namespace {
 
-const std::string kSample = test::inSources("resources/sample/missing_position_ids.rscope");
+using test::sampleRecording;
 
 TEST(VerifyTraceTest, AttentionOfTheSampleIsRightDespiteItsPositions) {
-  const auto trace = openTrace(kSample);
+  const auto trace = openTrace(sampleRecording());
   const TraceCheck check = checkTrace(*trace);
   ASSERT_FALSE(check.layers.empty());
   for (const LayerCheck& layer : check.layers) {
@@ -27,10 +27,11 @@ TEST(VerifyTraceTest, AttentionOfTheSampleIsRightDespiteItsPositions) {
 }
 
 TEST(VerifyTraceTest, TheCommandSaysWhatIsRightAndWhatItCouldNotSee) {
-  const auto text = test::ringscope("verify " + kSample);
+  const auto text = test::ringscope("verify " + sampleRecording());
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("✓ All that could be recomputed is within rounding"), std::string::npos);
-  const auto json = nlohmann::json::parse(test::ringscope("verify --json " + kSample).out);
+  const auto json =
+      nlohmann::json::parse(test::ringscope("verify --json " + sampleRecording()).out);
   EXPECT_TRUE(json.at("right"));
   EXPECT_EQ(json.at("layers")[0].at("tensors")[0].at("tensor"), "out");
   EXPECT_NE(json.at("steps")[0].at("loss").at("skipped"), "");

@@ -4,16 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/place_at.h"
 #include "traces/format/core/json.h"
 
 namespace ringscope::traces {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using test::rank;
 
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
+constexpr std::int64_t kSecond = 1'000'000'000;
 
 /// Returns a rank whose position this line states.
 RankSeen seen(int number, const std::string& stands) {

@@ -10,15 +10,9 @@ namespace ringscope::viz {
 namespace {
 
 using test::AnyRecords;
+using test::forwardAt;
+using test::rank;
 using traces::WorldRank;
-
-traces::Place at(int stage) {
-  return test::placeAt(0, 0, traces::Direction::kForward, stage);
-}
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
 
 TEST(AdmissionTest, RejectsImpossibleGroupsSchedulesAndIntents) {
   AnyRecords builder;
@@ -50,19 +44,22 @@ TEST(AdmissionTest, RejectsImpossibleRanksPlacesRangesAndShapes) {
   AnyRecords builder;
   EXPECT_ERROR(builder.shard("q", rank(32'000), {}), ErrorCode::kInput, "rank 32000");
   EXPECT_ERROR(builder.shard("q", rank(-1), {}), ErrorCode::kInput, "rank -1");
-  EXPECT_ERROR(builder.attend(rank(0), rank(32'000), at(0), 0, 1, 0, 1), ErrorCode::kInput,
-               "rank 32000");
-  EXPECT_ERROR(builder.attend(rank(0), rank(0), at(32'767), 0, 1, 0, 1), ErrorCode::kInput,
-               "place");
-  EXPECT_ERROR(builder.attend(rank(0), rank(0), at(0), 5, 1, 0, 1), ErrorCode::kInput,
+  EXPECT_ERROR(builder.attend(rank(0), rank(32'000), forwardAt(0, 0), 0, 1, 0, 1),
+               ErrorCode::kInput, "rank 32000");
+  EXPECT_ERROR(builder.attend(rank(0), rank(0), forwardAt(0, 32'767), 0, 1, 0, 1),
+               ErrorCode::kInput, "place");
+  EXPECT_ERROR(builder.attend(rank(0), rank(0), forwardAt(0, 0), 5, 1, 0, 1), ErrorCode::kInput,
                "query rows");
-  EXPECT_ERROR(builder.attend(rank(0), rank(0), at(0), 0, 1, -7, 1), ErrorCode::kInput, "key rows");
+  EXPECT_ERROR(builder.attend(rank(0), rank(0), forwardAt(0, 0), 0, 1, -7, 1), ErrorCode::kInput,
+               "key rows");
   EXPECT_ERROR(builder.shard("q", rank(0), {{0, std::int64_t{1} << 62}}), ErrorCode::kInput,
                "tokens");
   const std::int64_t huge = std::int64_t{1} << 62;
-  EXPECT_ERROR(builder.tensor("q", at(0), rank(0), {0, huge}, {}), ErrorCode::kInput, "shape");
-  EXPECT_ERROR(builder.tensor("q", at(0), rank(0), {-1}, {}), ErrorCode::kInput, "shape");
-  EXPECT_ERROR(builder.tensor("q\xff", at(0), rank(0), {1}, {1}), ErrorCode::kInput, "not UTF-8");
+  EXPECT_ERROR(builder.tensor("q", forwardAt(0, 0), rank(0), {0, huge}, {}), ErrorCode::kInput,
+               "shape");
+  EXPECT_ERROR(builder.tensor("q", forwardAt(0, 0), rank(0), {-1}, {}), ErrorCode::kInput, "shape");
+  EXPECT_ERROR(builder.tensor("q\xff", forwardAt(0, 0), rank(0), {1}, {1}), ErrorCode::kInput,
+               "not UTF-8");
   EXPECT_ERROR(builder.shard(std::string(600, 'q'), rank(0), {}), ErrorCode::kInput, "600 bytes");
   traces::Event late;
   late.end_ns = std::numeric_limits<std::int64_t>::max();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/place_at.h"
 #include "tests/support/trace_builder.h"
 #include "tests/viz/drawn.h"
 #include "traces/format/trace/trace.h"
@@ -15,7 +16,8 @@ namespace {
 
 using test::dark;
 using test::has;
-constexpr WorldRank kZero = WorldRank::of(0), kOne = WorldRank::of(1);
+using test::kOne;
+using test::kZero;
 
 ChartScene sceneOf(std::shared_ptr<const Tracks> tracks, std::vector<WorldRank> ranks) {
   ChartScene scene;
@@ -27,7 +29,7 @@ ChartScene sceneOf(std::shared_ptr<const Tracks> tracks, std::vector<WorldRank> 
   return scene;
 }
 
-std::shared_ptr<const Tracks> twoRanks() {
+std::shared_ptr<const Tracks> twoTracks() {
   return makeTracks(*test::makeTrace(
       "attend rank=0 layer=0 stage=0 source=0 time=0-400000\n"
       "send rank=0 peer=1 payload=kv layer=0 stage=0 source=0 bytes=65536 time=0-300000\n"
@@ -54,7 +56,7 @@ std::shared_ptr<const Tracks> dense(int ranks, int count) {
 }
 
 TEST(ChartPainterTest, BarsLieWhereTheirTimesAreAndSayWhatTheyAre) {
-  const ChartScene scene = sceneOf(twoRanks(), {kZero, kOne});
+  const ChartScene scene = sceneOf(twoTracks(), {kZero, kOne});
   ChartCanvas canvas;
   const QRectF area(0, 0, 1116, 400);
   const ChartLayout layout = chartLayout(area, scene, 0);
@@ -74,7 +76,7 @@ TEST(ChartPainterTest, BarsLieWhereTheirTimesAreAndSayWhatTheyAre) {
 }
 
 TEST(ChartPainterTest, APointLeadsToWhatLiesUnderIt) {
-  const ChartScene scene = sceneOf(twoRanks(), {kZero, kOne});
+  const ChartScene scene = sceneOf(twoTracks(), {kZero, kOne});
   const ChartLayout layout = chartLayout({0, 0, 1116, 400}, scene, 0);
   const WindowScale scale = layout.scale(scene.window);
   const QRectF compute = layout.row(GroupRank::of(0), LaneKind::kCompute)->box;
@@ -129,7 +131,7 @@ TEST(ChartPainterTest, EveryPixelOfTheChartIsDrawn) {
   for (const std::size_t count : {1, 2, 5, 24})
     for (const double density : {1.0, 1.25, 2.0})
       for (const double scroll : {0.0, 13.0}) {
-        ChartScene scene = sceneOf(count == 2 ? twoRanks() : dense(24, 3000),
+        ChartScene scene = sceneOf(count == 2 ? twoTracks() : dense(24, 3000),
                                    {ranks.begin(), ranks.begin() + static_cast<long>(count)});
         scene.captions.assign(count, "words");
         const QRectF area(3, 5, 611, 277);

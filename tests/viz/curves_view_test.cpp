@@ -18,8 +18,7 @@ namespace {
 using test::dark;
 using test::drawn;
 using test::has;
-
-constexpr QSizeF kSmallStage(708, 410);
+using test::kSmallStage;
 
 /// Returns curves of `steps` steps; the third is wrong and has no loss.
 CurvesScene curvesOf(int steps) {

@@ -14,9 +14,7 @@ constexpr const char* kValues = "rank-00000.values-0000.safetensors";
 /// A copy in which no value of rank 0 matches the recorded hashes.
 class DamagedCopy : public test::RecordingCopy {
  public:
-  DamagedCopy() : RecordingCopy(test::inSources("tests/reference/recording")) {
-    damageValues(kValues);
-  }
+  DamagedCopy() : RecordingCopy() { damageValues(kValues); }
 };
 
 class DamagedValuesTest : public WindowTest {

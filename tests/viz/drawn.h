@@ -15,6 +15,8 @@
 
 namespace ringscope::test {
 
+inline constexpr QSizeF kSmallStage(708, 410);
+
 /// Words as they were drawn, and the position of their first letter.
 struct DrawnText {
   QString words;

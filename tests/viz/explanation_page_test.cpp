@@ -19,8 +19,7 @@
 namespace ringscope::viz {
 namespace {
 
-const QString kRecording =
-    QString::fromStdString(test::inSources("resources/sample/missing_position_ids.rscope"));
+const QString kSample = QString::fromStdString(test::sampleRecording());
 
 traces::Explanation small() {
   return {
@@ -147,7 +146,7 @@ TEST(ExplanationPageTest, IsOnePageOfPdfWithItsTitle) {
   for (const char* id : {"missing_position_ids", "wrong_process_group"}) {
     const auto explanation = traces::readExplanation(id);
     writeExplanationPage(QString::fromStdString(path), explanation, blank());
-    const std::string pdf = test::slurp(path);
+    const std::string pdf = test::readContent(path);
     EXPECT_TRUE(pdf.starts_with("%PDF-1."));
     EXPECT_NE(pdf.find("/Count 1\n"), std::string::npos);
     EXPECT_NE(pdf.find("/Subtype /Image"), std::string::npos);
@@ -167,7 +166,7 @@ TEST(ExplanationPageTest, SaysWhereItCannotBeWritten) {
 
 TEST(ViewPictureTest, IsThatOfTheViewAtThePlaceAndMovesNothing) {
   Viewing viewing;
-  viewing.session.open(traces::openTrace(kRecording.toStdString()), "recording", false);
+  viewing.session.open(traces::openTrace(kSample.toStdString()), "recording", false);
   const Cursor before = viewing.navigator.cursor();
   Cursor at = before;
   at.rank = traces::WorldRank::of(3);
@@ -186,7 +185,7 @@ TEST(ViewPictureTest, IsThatOfTheViewAtThePlaceAndMovesNothing) {
 
 TEST(ViewPictureTest, ThePictureOfAFindingIsOfItsPlaceAndNamesIt) {
   Session session;
-  session.open(traces::openTrace(kRecording.toStdString()), "a.rscope", false);
+  session.open(traces::openTrace(kSample.toStdString()), "a.rscope", false);
   const auto cards = findingCards(traces::diagnose(session.trace()));
   ASSERT_FALSE(cards.empty());
   const ExplanationPicture picture = drawPicture(session, cards[0], {}, Theme::named("light"), 1);

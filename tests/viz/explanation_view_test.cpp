@@ -140,7 +140,7 @@ TEST_F(ExplanationViewTest, ItIsSavedAsAPageOrSaidWhyNot) {
   answerWith(path);
   QTest::mouseClick(save, Qt::LeftButton);
   QApplication::processEvents();
-  EXPECT_NE(test::slurp(path).find("/Count 1\n"), std::string::npos);
+  EXPECT_NE(test::readContent(path).find("/Count 1\n"), std::string::npos);
   QString problem;
   auto& app = *static_cast<Application*>(QApplication::instance());
   app.show_problem = [&](const QString& said) { problem = said; };

@@ -54,7 +54,7 @@ TEST_F(ExportButtonTest, WritesTheOpenedRecordingAndSaysHowMuch) {
   exportAs(1, path);
   ASSERT_TRUE(QTest::qWaitFor([&] { return status().contains("exported: "); }, 10000))
       << status().toStdString();
-  const auto written = nlohmann::json::parse(test::slurp(path.toStdString()));
+  const auto written = nlohmann::json::parse(test::readContent(path.toStdString()));
   std::int64_t spans = 0;
   for (const auto& event : written.at("traceEvents")) spans += event.at("ph") == "X";
   EXPECT_EQ(spans, window.session().trace().eventCount());
@@ -63,11 +63,11 @@ TEST_F(ExportButtonTest, WritesTheOpenedRecordingAndSaysHowMuch) {
 
 TEST_F(ExportButtonTest, TheRecordingItselfIsNotReplaced) {
   open();
-  const std::string recording = dir.file("run-0.rscope"), before = test::slurp(recording);
+  const std::string recording = dir.file("run-0.rscope"), before = test::readContent(recording);
   exportAs(2, QString::fromStdString(recording));
   ASSERT_TRUE(QTest::qWaitFor([&] { return status().contains("is the same file"); }, 10000))
       << status().toStdString();
-  EXPECT_EQ(test::slurp(recording), before);
+  EXPECT_EQ(test::readContent(recording), before);
   EXPECT_TRUE(exporter()->isEnabled());
 }
 

@@ -26,9 +26,9 @@ namespace {
 using test::dark;
 using test::drawn;
 using test::has;
+using test::kSmallStage;
 using traces::Direction;
 
-constexpr QSizeF kSmallStage(708, 410);
 constexpr int kRanks = 16;
 
 DiffScene lostGradientSync(int layers) {

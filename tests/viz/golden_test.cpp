@@ -19,8 +19,9 @@
 namespace ringscope::viz {
 namespace {
 
+using test::sampleRecording;
+
 const std::string kFolder = test::inSources("tests/golden/");
-const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
 
 /// Returns the share of pixels whose colour differs by more than the antialiasing of an edge.
 double difference(const QImage& a, const QImage& b) {
@@ -43,7 +44,7 @@ void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
   run.balance = traces::Balance::kNone;
   const std::string other = folder.file("contiguous.rscope");
   test::recordFile(run, other);
-  viewing.session.diagnose(QString::fromStdString(kRecording));
+  viewing.session.diagnose(QString::fromStdString(sampleRecording()));
   viewing.comparison.with(QString::fromStdString(other));
   ASSERT_TRUE(QTest::qWaitFor([&] { return viewing.comparison.runs() != nullptr; }, 20000));
   viewing.navigator.selectTensor("lse");
@@ -52,7 +53,7 @@ void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
 /// Returns the view of the recording in the middle of its third ring step.
 QImage picture(const ViewEntry& entry, const Theme& theme) {
   Viewing viewing;
-  viewing.session.open(traces::openTrace(kRecording), "recording", false);
+  viewing.session.open(traces::openTrace(sampleRecording()), "recording", false);
   const std::unique_ptr<View> view(entry.make(viewing, nullptr));
   view->setStyleSheet(themeStyleSheet(theme));
   view->setTheme(theme);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/trace_builder.h"
+#include "tests/viz/indexed_trace.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "viz/scene/meant.h"
@@ -19,14 +20,9 @@
 namespace ringscope::viz {
 namespace {
 
+using test::firstStep;
 using traces::PieceMask;
 using traces::PieceRecord;
-
-Cursor firstStep() {
-  Cursor cursor;
-  cursor.place = {0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)};
-  return cursor;
-}
 
 /// Returns one rank that attends pieces of its own block of `tokens` in the only stage of layer 0.
 std::shared_ptr<traces::Trace> attending(const std::vector<PieceRecord>& pieces,

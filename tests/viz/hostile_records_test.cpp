@@ -22,21 +22,15 @@ namespace ringscope::viz {
 namespace {
 
 using test::AnyRecords;
+using test::forwardAt;
+using test::rank;
 using traces::Direction;
 
 constexpr int kRanks = 2;
 
-Place at(int stage) {
-  return test::placeAt(0, 0, Direction::kForward, stage);
-}
-
-WorldRank rank(int number) {
-  return WorldRank::of(number);
-}
-
 Cursor cursorAt(int stage) {
   Cursor cursor;
-  cursor.place = at(stage);
+  cursor.place = forwardAt(0, stage);
   return cursor;
 }
 
@@ -67,7 +61,7 @@ AnyRecords twoRanks() {
   builder.trace().add(meant);
   for (int r = 0; r < kRanks; ++r) {
     builder.trace().add(scheduleFor(r, {{r * 8, 8, 1}, {24 - r * 8, 8, 1}}));
-    builder.attend(rank(r), rank(r), at(0), 0, 16, 0, 16);
+    builder.attend(rank(r), rank(r), forwardAt(0, 0), 0, 16, 0, 16);
   }
   return builder;
 }
@@ -75,7 +69,7 @@ AnyRecords twoRanks() {
 TEST(HostileCoverageTest, ABlockOfARankThatIsNotOfTheRunIsNoCell) {
   AnyRecords builder = twoRanks();
   builder.trace().add(scheduleFor(300, {{1000, 8, 1}, {2000, 8, 3}}));
-  builder.attend(rank(0), rank(300), at(1), 0, 16, 0, 16);
+  builder.attend(rank(0), rank(300), forwardAt(0, 1), 0, 16, 0, 16);
   const CoverageScene scene = coverageOf(builder, 1);
   EXPECT_EQ(scene.work_done.size(), 2u);
   EXPECT_EQ(scene.chunks, 4);
@@ -84,8 +78,8 @@ TEST(HostileCoverageTest, ABlockOfARankThatIsNotOfTheRunIsNoCell) {
 
 TEST(HostileCoverageTest, KeysBeyondTheShardAreNoCell) {
   AnyRecords builder = twoRanks();
-  builder.attend(rank(0), rank(1), at(1), 0, 1 << 30, 16, 1 << 30);
-  builder.attend(rank(1), WorldRank::none(), at(1), 0, 16, 0, 16);
+  builder.attend(rank(0), rank(1), forwardAt(0, 1), 0, 1 << 30, 16, 1 << 30);
+  builder.attend(rank(1), WorldRank::none(), forwardAt(0, 1), 0, 16, 0, 16);
   const CoverageScene scene = coverageOf(builder, 1);
   EXPECT_EQ(scene.chunks, 4);
   EXPECT_EQ(scene.work_done, (std::vector<double>{256, 256}));
@@ -151,20 +145,20 @@ struct MergeShapes {
 void mergeOf(const MergeShapes& shapes, std::int32_t q_end = 8) {
   AnyRecords builder;
   builder.trace().add(scheduleFor(0, {{0, 8, 1}}));
-  builder.tensor("out", at(-1), rank(0), shapes.out, some(product(shapes.out)));
-  builder.tensor("lse", at(-1), rank(0), shapes.lse, some(product(shapes.lse)));
+  builder.tensor("out", forwardAt(0, -1), rank(0), shapes.out, some(product(shapes.out)));
+  builder.tensor("lse", forwardAt(0, -1), rank(0), shapes.lse, some(product(shapes.lse)));
   for (int stage = 0; stage < 2; ++stage) {
     const WorldRank source = rank(stage);
-    builder.attend(rank(0), source, at(stage), 0, q_end, 0, 8);
-    builder.tensor("block_out", at(stage), rank(0), shapes.block_out,
+    builder.attend(rank(0), source, forwardAt(0, stage), 0, q_end, 0, 8);
+    builder.tensor("block_out", forwardAt(0, stage), rank(0), shapes.block_out,
                    some(product(shapes.block_out)), source);
-    builder.tensor("block_lse", at(stage), rank(0), shapes.block_lse,
+    builder.tensor("block_lse", forwardAt(0, stage), rank(0), shapes.block_lse,
                    some(product(shapes.block_lse)), source);
   }
   traces::diagnose(builder.trace());
   for (const std::int64_t head : {-1, 0, 1, 7})
     for (const std::int64_t query : {-1, 0, 7, 63})
-      mergeHistory(builder.trace(), at(0), {rank(0)}, rank(0), head, query);
+      mergeHistory(builder.trace(), forwardAt(0, 0), {rank(0)}, rank(0), head, query);
 }
 
 TEST(HostileMergeTest, TensorsOfOtherSizesThanOutAreNotMerged) {
@@ -193,8 +187,8 @@ TEST(HostileMergeTest, RanksWhoseBatchesDifferAreNotPutTogether) {
     traces::Event event;
     event.rank = rank(r);
     builder.event(event);
-    builder.tensor("out", at(-1), rank(r), {batch, 1, tokens, 64}, some(kMany * 64));
-    builder.tensor("lse", at(-1), rank(r), {batch, 1, tokens}, some(kMany));
+    builder.tensor("out", forwardAt(0, -1), rank(r), {batch, 1, tokens, 64}, some(kMany * 64));
+    builder.tensor("lse", forwardAt(0, -1), rank(r), {batch, 1, tokens}, some(kMany));
   }
   EXPECT_FALSE(
       traces::mergeLayer(builder.trace(), 0, Layer::of(0), {rank(0), rank(1)}).has_value());
@@ -203,16 +197,17 @@ TEST(HostileMergeTest, RanksWhoseBatchesDifferAreNotPutTogether) {
 TEST(HostileMergeTest, TensorsThatFitAreStillMerged) {
   AnyRecords builder;
   builder.trace().add(scheduleFor(0, {{0, 2, 1}}));
-  builder.tensor("out", at(-1), rank(0), {1, 1, 2, 1}, {1.5f, 3.5f});
-  builder.tensor("lse", at(-1), rank(0), {1, 1, 2}, {0.6931472f, 0.6931472f});
+  builder.tensor("out", forwardAt(0, -1), rank(0), {1, 1, 2, 1}, {1.5f, 3.5f});
+  builder.tensor("lse", forwardAt(0, -1), rank(0), {1, 1, 2}, {0.6931472f, 0.6931472f});
   for (int stage = 0; stage < 2; ++stage) {
     const auto plus = static_cast<float>(stage);
-    builder.attend(rank(0), rank(stage), at(stage), 0, 2, 0, 2);
-    builder.tensor("block_out", at(stage), rank(0), {1, 1, 2, 1}, {1 + plus, 3 + plus},
+    builder.attend(rank(0), rank(stage), forwardAt(0, stage), 0, 2, 0, 2);
+    builder.tensor("block_out", forwardAt(0, stage), rank(0), {1, 1, 2, 1}, {1 + plus, 3 + plus},
                    rank(stage));
-    builder.tensor("block_lse", at(stage), rank(0), {1, 1, 2}, {0, 0}, rank(stage));
+    builder.tensor("block_lse", forwardAt(0, stage), rank(0), {1, 1, 2}, {0, 0}, rank(stage));
   }
-  const MergeHistory history = mergeHistory(builder.trace(), at(0), {rank(0)}, rank(0), 0, 1);
+  const MergeHistory history =
+      mergeHistory(builder.trace(), forwardAt(0, 0), {rank(0)}, rank(0), 0, 1);
   EXPECT_EQ(history.missing, "");
   EXPECT_NEAR(history.merged, 3.5, 1e-6);
   EXPECT_NEAR(history.naive, 7, 1e-6);
@@ -243,7 +238,7 @@ TEST(HostileTensorTest, SlicesAndErrorMapsOfNothingAreEmpty) {
       tensorSlice({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 2}, {}).values.empty());
   EXPECT_TRUE(tensorSlice({-3, -3}, {1, 2}, {}).values.empty());
   AnyRecords builder;
-  builder.tensor("error.abs.out", at(-1), rank(0), {0, 8}, {});
+  builder.tensor("error.abs.out", forwardAt(0, -1), rank(0), {0, 8}, {});
   EXPECT_NE(makeErrorMap(builder.trace(), cursorAt(0), ErrorUnit::kAbsolute).missing, "");
 }
 

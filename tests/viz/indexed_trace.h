@@ -25,12 +25,10 @@ struct IndexedTrace {
   std::shared_ptr<traces::Trace> trace;
 };
 
-/// Returns a ring step of the first training step.
-inline traces::Place forwardAt(int layer, int stage) {
-  return placeAt(0, layer, traces::Direction::kForward, stage);
-}
-inline traces::Place backwardAt(int layer, int stage) {
-  return placeAt(0, layer, traces::Direction::kBackward, stage);
+inline viz::Cursor firstStep() {
+  viz::Cursor cursor;
+  cursor.place = forwardAt(0, 0);
+  return cursor;
 }
 
 }  // namespace ringscope::test

@@ -44,10 +44,10 @@ TEST(SessionTest, TracksOfALongLiveRunAreMadeAgainWhenItHasEnded) {
   Viewing viewing;
   const auto trace = std::make_shared<traces::Trace>();
   viewing.session.open(trace, "live", true);
-  constexpr int kRanks = 32, kLayers = 20;  // more events than are read at once
-  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(0, kRanks, kLayers)));
+  constexpr int kKeptRanks = 32, kLayers = 20;  // more events than are read at once
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(0, kKeptRanks, kLayers)));
   const auto early = viewing.session.tracks(0);
-  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(1, kRanks, kLayers)));
+  viewing.session.addChunk(test::makeChunk(test::eventsOfStep(1, kKeptRanks, kLayers)));
   viewing.session.setLive(false);
   EXPECT_GT(viewing.session.tracks(0)->spans, early->spans);
 }

@@ -25,14 +25,14 @@ MergeHistory historyOf(const IndexedTrace& sample, int rank, std::int64_t head, 
   return mergeHistory(*sample.trace, pass, everyone(), WorldRank::of(rank), head, query);
 }
 
-IndexedTrace recorded(RingRun run) {
+IndexedTrace oneLayer(RingRun run) {
   run.layers = 1;
   return IndexedTrace(test::recordedTrace(run));
 }
 
 TEST(MergeHistoryTest, TheBlocksOfARowGiveTheRecordedRowUnderEveryStrategyAndMask) {
   for (const auto& [name, run] : test::allKindsOfRuns()) {
-    const IndexedTrace sample = recorded(run);
+    const IndexedTrace sample = oneLayer(run);
     for (int rank = 0; rank < 4; ++rank)
       for (const std::int64_t head : {0, 3})
         for (const std::int64_t query : {0, 9, 17, 31}) {
@@ -49,7 +49,7 @@ TEST(MergeHistoryTest, TheBlocksOfARowGiveTheRecordedRowUnderEveryStrategyAndMas
 }
 
 TEST(MergeHistoryTest, APlainSumIsFarOffWhereSeveralBlocksCameTogether) {
-  const MergeHistory history = historyOf(recorded({}), 2, 1, 31);
+  const MergeHistory history = historyOf(oneLayer({}), 2, 1, 31);
   ASSERT_EQ(history.steps.size(), 4u);
   EXPECT_GT(history.largest_error_naive, 100 * history.rounding);
 }
@@ -57,44 +57,44 @@ TEST(MergeHistoryTest, APlainSumIsFarOffWhereSeveralBlocksCameTogether) {
 TEST(MergeHistoryTest, OnANaiveSumItIsThePlainSumThatEqualsTheRecording) {
   RingRun run;
   run.naive_sum = true;
-  const MergeHistory wrong = historyOf(recorded(run), 3, 0, 31);
+  const MergeHistory wrong = historyOf(oneLayer(run), 3, 0, 31);
   EXPECT_LE(wrong.largest_error_naive, wrong.rounding);
   EXPECT_GT(wrong.largest_error_merged, 100 * wrong.rounding);
 }
 
 TEST(MergeHistoryTest, ABlockWithoutAKeyForTheRowSaysWhy) {
-  const MergeHistory contiguous = historyOf(recorded(test::contiguous()), 0, 0, 5);
+  const MergeHistory contiguous = historyOf(oneLayer(test::contiguous()), 0, 0, 5);
   EXPECT_TRUE(contiguous.steps[0].attended);
   EXPECT_FALSE(contiguous.steps[1].attended);
   EXPECT_EQ(contiguous.steps[1].words, "all in the future");
   EXPECT_EQ(contiguous.steps[1].source_rank, WorldRank::of(3));
-  const MergeHistory head_tail = historyOf(recorded({}), 0, 0, 0);
+  const MergeHistory head_tail = historyOf(oneLayer({}), 0, 0, 0);
   EXPECT_EQ(head_tail.steps[1].words, "no key of it is for this row")
       << "the block is attended, by the rows of the last chunk";
 }
 
 TEST(MergeHistoryTest, WithSharedHeadsItFindsTheRankThatAttendedTheRow) {
-  const IndexedTrace sample = recorded(test::sharingHeads(2));
+  const IndexedTrace sample = oneLayer(test::sharingHeads(2));
   EXPECT_EQ(historyOf(sample, 2, 0, 3).attending, WorldRank::of(2));
   EXPECT_EQ(historyOf(sample, 2, 3, 3).attending, WorldRank::of(3)) << "which has heads 2 and 3";
 }
 
 TEST(MergeHistoryTest, AGatherHasAStepForEachBlockThoughAllAreAttendedAtOnce) {
-  const MergeHistory history = historyOf(recorded(test::gathering()), 3, 0, 31);
+  const MergeHistory history = historyOf(oneLayer(test::gathering()), 3, 0, 31);
   ASSERT_EQ(history.steps.size(), 4u);
   for (const MergeStep& step : history.steps) EXPECT_EQ(step.ring_step, RingStep::of(0));
 }
 
 TEST(MergeHistoryTest, ValuesThatWereNotKeptAreSaidWithTheCaptureThatKeepsThem) {
-  const IndexedTrace sample = recorded({});
+  const IndexedTrace sample = oneLayer({});
   const Place second = test::placeAt(1, 0, traces::Direction::kForward, 0);
   EXPECT_EQ(historyOf(sample, 0, 0, 0, second).missing,
-            "Not recorded; --capture values:steps=1 would show it.");
+            "Not oneLayer; --capture values:steps=1 would show it.");
 }
 
 /// The out of a row is rounded to bfloat16, as in a model in bfloat16.
 TEST(MergeHistoryTest, TheRoundingOfALowPrecisionResultIsNotAnError) {
-  const IndexedTrace exact = recorded({});
+  const IndexedTrace exact = oneLayer({});
   auto rounded = std::make_shared<traces::Trace>();
   for (const auto& group : exact.trace->groups()) rounded->add(group);
   for (const auto& schedule : exact.trace->schedules()) rounded->add(schedule);
@@ -126,7 +126,7 @@ TEST(MergeHistoryTest, TheRoundingOfALowPrecisionResultIsNotAnError) {
 }
 
 TEST(MergeSceneTest, BringsTheRowIntoTheTensorAndNamesItsToken) {
-  const IndexedTrace sample = recorded({});
+  const IndexedTrace sample = oneLayer({});
   const MergeScene scene =
       makeMergeScene(*sample.trace, IndexedTrace::at(forwardAt(0, 2), 1), {9, -1});
   EXPECT_EQ(scene.row, (MergeRow{3, 31}));

@@ -3,9 +3,41 @@
 
 #include <string>
 
+#include "tests/support/place_at.h"
+#include "tests/support/trace_builder.h"
 #include "traces/analysis/clock/hardware.h"
+#include "viz/views/timeline/own_clock_scene.h"
 
 namespace ringscope::test {
+
+/// Two ranks on one core exchange blocks of 2,000 bytes while they attend their first block. By CPU
+/// time rank 0 needs 1,000 ns for its first block, rank 1 4,000 ns.
+inline constexpr const char* kSwap = R"(
+run cp=2 cores=1
+group cp 0,1
+attend rank=0 layer=0 stage=0 source=0 time=0-500 cpu=1000
+wait rank=0 layer=0 stage=0 payload=kv peer=1 source=1 group=0 exchange=1 time=600-900
+receive rank=0 peer=1 layer=0 stage=0 payload=kv flow=12 group=0 exchange=1 bytes=2000 time=0-900
+send rank=0 peer=1 layer=0 stage=0 payload=kv source=0 flow=11 group=0 exchange=1 bytes=2000 time=0-800
+attend rank=0 layer=0 stage=1 source=1 time=900-950 cpu=300
+attend rank=1 layer=0 stage=0 source=1 time=200-700 cpu=4000
+wait rank=1 layer=0 stage=0 payload=kv peer=0 source=0 group=0 exchange=1 time=700-901
+receive rank=1 peer=0 layer=0 stage=0 payload=kv flow=11 group=0 exchange=1 bytes=2000 time=199-801
+send rank=1 peer=0 layer=0 stage=0 payload=kv source=1 flow=12 group=0 exchange=1 bytes=2000 time=199-900
+attend rank=1 layer=0 stage=1 source=0 time=910-990 cpu=1000
+)";
+
+inline traces::Hardware makeLink(double gigabytes, double latency_us) {
+  traces::Hardware hardware;
+  hardware.link = {"a link", gigabytes, latency_us, true, true};
+  return hardware;
+}
+
+inline std::shared_ptr<const viz::OwnClock> ownClock(const std::string& text,
+                                                     const traces::Hardware& on) {
+  const auto trace = makeTrace(text);
+  return viz::makeDrawnOwnClock(viz::recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
+}
 
 /// One layer of forward over four ranks on one core, so wall times are meaningless. It gives the
 /// thread CPU time of each block; blocks have 4,096 bytes. On link() a hop takes 2,500 ns: 2,000 on

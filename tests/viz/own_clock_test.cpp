@@ -11,41 +11,16 @@
 namespace ringscope::viz {
 namespace {
 
+using test::kOne;
+using test::kSwap;
+using test::kZero;
+using test::makeLink;
+using test::ownClock;
 using traces::EventKind;
-
-constexpr WorldRank kZero = WorldRank::of(0), kOne = WorldRank::of(1);
-
-/// Two ranks on one core exchange blocks of 2,000 bytes while they attend their first block. By CPU
-/// time rank 0 needs 1,000 ns for its first block, rank 1 4,000 ns.
-constexpr const char* kSwap = R"(
-run cp=2 cores=1
-group cp 0,1
-attend rank=0 layer=0 stage=0 source=0 time=0-500 cpu=1000
-wait rank=0 layer=0 stage=0 payload=kv peer=1 source=1 group=0 exchange=1 time=600-900
-receive rank=0 peer=1 layer=0 stage=0 payload=kv flow=12 group=0 exchange=1 bytes=2000 time=0-900
-send rank=0 peer=1 layer=0 stage=0 payload=kv source=0 flow=11 group=0 exchange=1 bytes=2000 time=0-800
-attend rank=0 layer=0 stage=1 source=1 time=900-950 cpu=300
-attend rank=1 layer=0 stage=0 source=1 time=200-700 cpu=4000
-wait rank=1 layer=0 stage=0 payload=kv peer=0 source=0 group=0 exchange=1 time=700-901
-receive rank=1 peer=0 layer=0 stage=0 payload=kv flow=11 group=0 exchange=1 bytes=2000 time=199-801
-send rank=1 peer=0 layer=0 stage=0 payload=kv source=1 flow=12 group=0 exchange=1 bytes=2000 time=199-900
-attend rank=1 layer=0 stage=1 source=0 time=910-990 cpu=1000
-)";
-
-traces::Hardware link(double gigabytes, double latency_us) {
-  traces::Hardware hardware;
-  hardware.link = {"a link", gigabytes, latency_us, true, true};
-  return hardware;
-}
-
-std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
-  const auto trace = test::makeTrace(text);
-  return makeDrawnOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
-}
 
 TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
   // Both post at 0; at 1 GB/s 2,000 bytes arrive 2,100 ns later. Rank 0 waits from 1,000 on.
-  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const auto clock = ownClock(kSwap, makeLink(1, 0.1));
   const SpanTree& own = clock->tracks->of(kZero)->lane(LaneKind::kCompute);
   ASSERT_EQ(own.size(), 3u);
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
@@ -63,7 +38,7 @@ TEST(OwnClockTest, LanesHoldTheScheduleAtTheModelsTimes) {
 TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
   const std::vector<WorldRank> ranks = {kZero, kOne, WorldRank::of(2), WorldRank::of(3)};
   // Three hops take 2,500 each, and 1,500 of each extend beyond a block of 1,000.
-  const auto slow = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  const auto slow = ownClock(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
   EXPECT_EQ(slow->timeline.endNs(), 3 * 2500 + 1000);
   for (const RankAccount& rank : makeStepAccount(*slow, ranks).ranks) {
     EXPECT_EQ(rank.exposure.exposed_ns, 3 * 1500);
@@ -71,7 +46,7 @@ TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
     EXPECT_EQ(rank.used(TimeUse::kAttention), 4 * 1000);
     EXPECT_EQ(rank.hops, 3);
   }
-  const auto hidden = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  const auto hidden = ownClock(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
   EXPECT_EQ(hidden->timeline.endNs(), 4 * 3000);
   EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().exposed_ns, 0);
   EXPECT_EQ(makeStepAccount(*hidden, ranks).exposure().hidden_ns, 4 * 3 * 2500);
@@ -79,7 +54,7 @@ TEST(OwnClockTest, ARingOfFourHidesWhatItsAttentionIsLongEnoughFor) {
 
 TEST(OwnClockTest, AnAllGatherOfFourExposesWhatItsOwnBlockDoesNotCover) {
   // Three messages leave one after the other: the last arrives at 3 × 2,000 + 500.
-  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  const auto clock = ownClock(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
   EXPECT_EQ(clock->timeline.endNs(), 6500 + 3 * 1000);
   const StepAccount account = makeStepAccount(*clock, {kZero});
   EXPECT_EQ(account.ranks[0].exposure.exposed_ns, 5500);
@@ -87,7 +62,7 @@ TEST(OwnClockTest, AnAllGatherOfFourExposesWhatItsOwnBlockDoesNotCover) {
 }
 
 TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
-  const auto clock = clockOf(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
+  const auto clock = ownClock(test::OwnClockCase::ring(1000), test::OwnClockCase::link());
   const auto chain = criticalChain(*clock);
   const ChainAccount account = chainAccount(*chain);
   EXPECT_EQ(account.sending_ns, 3 * 2500);
@@ -110,7 +85,7 @@ TEST(OwnClockTest, TheCriticalPathOfASlowRingIsItsHopsAndTheLastBlock) {
 }
 
 TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
-  const auto clock = clockOf(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
+  const auto clock = ownClock(test::OwnClockCase::allGather(1000), test::OwnClockCase::link());
   const ChainAccount account = chainAccount(*criticalChain(*clock));
   // The last of three messages begins to move when two have left: at 4,000.
   EXPECT_EQ(account.waiting_ns, 4000);
@@ -119,7 +94,7 @@ TEST(OwnClockTest, TheCriticalPathOfAnAllGatherWaitsForTheLink) {
 }
 
 TEST(OwnClockTest, TheCriticalPathOfAQuickRingIsWork) {
-  const auto clock = clockOf(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
+  const auto clock = ownClock(test::OwnClockCase::ring(3000), test::OwnClockCase::link());
   const ChainAccount account = chainAccount(*criticalChain(*clock));
   EXPECT_EQ(account.computing_ns, 4 * 3000);
   EXPECT_EQ(account.sending_ns + account.waiting_ns, 0);
@@ -186,9 +161,9 @@ TEST(OwnClockTest, ImpossibleTimesKeepThePathInOrder) {
 }
 
 TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
-  traces::Hardware on = link(1, 0.1);
+  traces::Hardware on = makeLink(1, 0.1);
   on.compute_scale = 10;
-  const auto clock = clockOf(kSwap, on);
+  const auto clock = ownClock(kSwap, on);
   // Rank 1 has attended after 400 and 100 ns more; the message takes 2,100.
   EXPECT_EQ(clock->timeline.endNs(), 2200);
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
@@ -197,7 +172,7 @@ TEST(OwnClockTest, AQuickerDeviceLeavesMoreExposed) {
 }
 
 TEST(OwnClockTest, TheAccountEqualsThatOfPredict) {
-  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const auto clock = ownClock(kSwap, makeLink(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
   const auto figures = traces::sumCommunication(clock->recorded->program, clock->timeline);
   EXPECT_TRUE(account.model);
@@ -223,7 +198,7 @@ TEST(OwnClockTest, ACollectiveIsExposedAsInPredict) {
       "collective rank=1 direction=backward payload=grads bytes=4000 flow=31 "
       "group=0 time=1000-1100\n"
       "grad_sync rank=1 direction=backward time=1000-1200 cpu=100\n";
-  const auto clock = clockOf(reduce, link(1, 0.1));
+  const auto clock = ownClock(reduce, makeLink(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
   for (const WorldRank rank : {kZero, kOne}) {
     const RankAccount& of = account.ranks[rank.index()];
@@ -234,7 +209,7 @@ TEST(OwnClockTest, ACollectiveIsExposedAsInPredict) {
 }
 
 TEST(OwnClockTest, ARecordedTimeMapsToTheSameShareOfItsStage) {
-  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const auto clock = ownClock(kSwap, makeLink(1, 0.1));
   EXPECT_EQ(clock->modelled(kZero, 250), 500);   // half of 1,000 ns of CPU time
   EXPECT_EQ(clock->modelled(kZero, 750), 1550);  // half of its wait
   EXPECT_EQ(clock->modelled(kOne, 950), 4500);
@@ -244,7 +219,7 @@ TEST(OwnClockTest, ARecordedTimeMapsToTheSameShareOfItsStage) {
 }
 
 TEST(OwnClockTest, ATooltipSaysThatItsTimesAreAModel) {
-  const auto clock = clockOf(kSwap, link(1, 0.1));
+  const auto clock = ownClock(kSwap, makeLink(1, 0.1));
   const Span wait = clock->tracks->of(kZero)->lane(LaneKind::kCompute)[1];
   const SpanDetails details = spanDetails(*clock, {kZero, LaneKind::kCompute, wait});
   EXPECT_EQ(details.title, "waits for KV from rank 1");
@@ -281,14 +256,14 @@ TEST(OwnClockTest, HardwareIsDescribedByNameOrByItsFigures) {
 TEST(OwnClockTest, PausesAndVerificationAreNoPartOfIt) {
   const std::string held =
       std::string(kSwap) + "pause rank=0 time=2000-9000\nverify rank=0 time=9000-9500 cpu=400\n";
-  const auto clock = clockOf(held, link(1, 0.1));
+  const auto clock = ownClock(held, makeLink(1, 0.1));
   EXPECT_EQ(clock->timeline.endNs(), 5000);
   EXPECT_EQ(clock->tracks->of(kZero)->lane(LaneKind::kCompute).size(), 3u);
   EXPECT_EQ(makeStepAccount(*clock, {kZero}).used(TimeUse::kVerify), 0);
 }
 
 TEST(OwnClockTest, TwiceTheSameGivesTheSame) {
-  const auto once = clockOf(kSwap, link(3, 0.7)), again = clockOf(kSwap, link(3, 0.7));
+  const auto once = ownClock(kSwap, makeLink(3, 0.7)), again = ownClock(kSwap, makeLink(3, 0.7));
   EXPECT_EQ(once->timeline.spans, again->timeline.spans);
   EXPECT_EQ(makeStepAccount(*once, {kZero, kOne}).sentence,
             makeStepAccount(*again, {kZero, kOne}).sentence);

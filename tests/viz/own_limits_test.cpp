@@ -2,42 +2,17 @@
 // Devices, floors and shares in the own-device account.
 #include <gtest/gtest.h>
 
-#include "tests/support/trace_builder.h"
+#include "tests/viz/own_clock_cases.h"
 #include "viz/views/timeline/own_clock_scene.h"
 #include "viz/views/timeline/rank_caption_scene.h"
 
 namespace ringscope::viz {
 namespace {
 
-constexpr WorldRank kZero = WorldRank::of(0);
-
-/// Two ranks on one core exchange blocks of 2,000 bytes while they attend their first block. By CPU
-/// time rank 0 needs 1,000 ns for its first block, rank 1 4,000 ns.
-constexpr const char* kSwap = R"(
-run cp=2 cores=1
-group cp 0,1
-attend rank=0 layer=0 stage=0 source=0 time=0-500 cpu=1000
-wait rank=0 layer=0 stage=0 payload=kv peer=1 source=1 group=0 exchange=1 time=600-900
-receive rank=0 peer=1 layer=0 stage=0 payload=kv flow=12 group=0 exchange=1 bytes=2000 time=0-900
-send rank=0 peer=1 layer=0 stage=0 payload=kv source=0 flow=11 group=0 exchange=1 bytes=2000 time=0-800
-attend rank=0 layer=0 stage=1 source=1 time=900-950 cpu=300
-attend rank=1 layer=0 stage=0 source=1 time=200-700 cpu=4000
-wait rank=1 layer=0 stage=0 payload=kv peer=0 source=0 group=0 exchange=1 time=700-901
-receive rank=1 peer=0 layer=0 stage=0 payload=kv flow=11 group=0 exchange=1 bytes=2000 time=199-801
-send rank=1 peer=0 layer=0 stage=0 payload=kv source=1 flow=12 group=0 exchange=1 bytes=2000 time=199-900
-attend rank=1 layer=0 stage=1 source=0 time=910-990 cpu=1000
-)";
-
-traces::Hardware link(double gigabytes, double latency_us) {
-  traces::Hardware hardware;
-  hardware.link = {"a link", gigabytes, latency_us, true, true};
-  return hardware;
-}
-
-std::shared_ptr<const OwnClock> clockOf(const std::string& text, const traces::Hardware& on) {
-  const auto trace = test::makeTrace(text);
-  return makeDrawnOwnClock(recordedStep(traces::stepEvents(*trace, 0, 0)), 0, on);
-}
+using test::kSwap;
+using test::kZero;
+using test::makeLink;
+using test::ownClock;
 
 TEST(OwnLimitsTest, TheAccountNamesTheDeviceAndTheFloors) {
   traces::Hardware hardware;
@@ -55,8 +30,8 @@ TEST(OwnLimitsTest, TheAccountNamesTheDeviceAndTheFloors) {
 
 TEST(OwnLimitsTest, TimeForLatePeersIsNoTimeInFlight) {
   // Rank 1 posts 3,000 ns late: rank 0 waits for 4,100 ns, and a message moves for 2,100 of them.
-  const auto clock =
-      clockOf("project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kSwap), link(1, 0.1));
+  const auto clock = ownClock("project rank=1 layer=0 time=100-150 cpu=3000\n" + std::string(kSwap),
+                              makeLink(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero});
   const Exposure& of = account.ranks[0].exposure;
   EXPECT_EQ(of.exposed_ns, 4100);
@@ -68,8 +43,8 @@ TEST(OwnLimitsTest, TimeForLatePeersIsNoTimeInFlight) {
 }
 
 TEST(OwnLimitsTest, OneRankHasNoShareOfHiddenCommunication) {
-  const auto clock =
-      clockOf("run cp=1 cores=1\nattend rank=0 layer=0 stage=0 time=0-9 cpu=9\n", link(1, 0.1));
+  const auto clock = ownClock("run cp=1 cores=1\nattend rank=0 layer=0 stage=0 time=0-9 cpu=9\n",
+                              makeLink(1, 0.1));
   const StepAccount account = makeStepAccount(*clock, {kZero});
   EXPECT_FALSE(account.exposure().hiddenShare());
   EXPECT_EQ(account.sentence.find("hidden"), std::string::npos) << account.sentence;

@@ -13,7 +13,7 @@ namespace {
 
 using test::RingRun;
 
-std::shared_ptr<traces::Trace> recorded(RingRun run) {
+std::shared_ptr<traces::Trace> recordedStep(RingRun run) {
   run.steps = run.layers = 1;
   return test::recordedTrace(run);
 }
@@ -55,13 +55,13 @@ std::shared_ptr<traces::Trace> without(const traces::Trace& whole, Drops drops) 
 }
 
 TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
-  const PositionStrip right = makePositionStrip(*recorded({}), Cursor());
+  const PositionStrip right = makePositionStrip(*recordedStep({}), Cursor());
   EXPECT_EQ(right.wrong, 0);
   EXPECT_EQ(right.all, 128);
   EXPECT_TRUE(right.complete());
   EXPECT_EQ(right.verdict(), "✓ all 128 as they should be");
   EXPECT_EQ(right.rows[1].runs.size(), 2u);
-  const PositionStrip wrong = makePositionStrip(*recorded(restarting()), Cursor());
+  const PositionStrip wrong = makePositionStrip(*recordedStep(restarting()), Cursor());
   EXPECT_EQ(wrong.wrong, 112) << "the first chunk of rank 0 begins at 0 anyway";
   EXPECT_EQ(wrong.verdict(), "▲ 112 of 128 position ids differ");
   EXPECT_TRUE(wrong.rows[1].runs[0].wrong);
@@ -70,7 +70,7 @@ TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
 }
 
 TEST(PositionRowsTest, RanksWhoseIdsAreNotRecordedAreCountedAndNotCalledRight) {
-  const auto part = without(*recorded({}), [](const auto& record) {
+  const auto part = without(*recordedStep({}), [](const auto& record) {
     if constexpr (std::is_same_v<std::decay_t<decltype(record)>, traces::TensorRecord>)
       return record.rank.value() >= 2;
     else
@@ -78,11 +78,11 @@ TEST(PositionRowsTest, RanksWhoseIdsAreNotRecordedAreCountedAndNotCalledRight) {
   });
   const PositionStrip strip = makePositionStrip(*part, Cursor());
   EXPECT_FALSE(strip.complete());
-  EXPECT_EQ(strip.verdict(), "64 as they should be; those of 2 of 4 ranks are not recorded");
+  EXPECT_EQ(strip.verdict(), "64 as they should be; those of 2 of 4 ranks are not recordedStep");
 }
 
 TEST(PositionRowsTest, PackedDocumentsCountFromZeroEachAndTheirBordersAreMarked) {
-  const auto trace = recorded(packedWithPositions());
+  const auto trace = recordedStep(packedWithPositions());
   EXPECT_EQ(makePositionStrip(*trace, Cursor()).wrong, 0);
   std::vector<std::int64_t> borders;
   for (int rank = 0; rank < 4; ++rank)
@@ -95,25 +95,25 @@ TEST(PositionRowsTest, PackedDocumentsCountFromZeroEachAndTheirBordersAreMarked)
 }
 
 TEST(PositionRowsTest, PositionsWithoutARecordedIntentAreNotJudged) {
-  const auto forgotten = without(*recorded(packedWithPositions()), [](const auto& record) {
+  const auto forgotten = without(*recordedStep(packedWithPositions()), [](const auto& record) {
     return std::is_same_v<std::decay_t<decltype(record)>, traces::IntentRecord>;
   });
   const PositionStrip strip = makePositionStrip(*forgotten, Cursor());
   EXPECT_EQ(strip.wrong, 0);
   EXPECT_EQ(strip.all, 128);
-  EXPECT_NE(strip.verdict().find("not recorded"), std::string::npos) << strip.verdict();
+  EXPECT_NE(strip.verdict().find("not recordedStep"), std::string::npos) << strip.verdict();
   const TokenTable table = makeTokenTable(*forgotten, ofRank(1));
   EXPECT_FALSE(table.cells[3].should_position);
   EXPECT_EQ(table.buffers.back().compared, 0);
-  // Positions restart, but no document is recorded.
+  // Positions restart, but no document is recordedStep.
   RingRun borderless = packedWithPositions();
   borderless.mask = traces::MaskKind::kCausal;
-  EXPECT_NE(makePositionStrip(*recorded(borderless), Cursor()).verdict().find("documents"),
+  EXPECT_NE(makePositionStrip(*recordedStep(borderless), Cursor()).verdict().find("documents"),
             std::string::npos);
 }
 
 TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
-  const TokenTable table = makeTokenTable(*recorded({}), ofRank(1));
+  const TokenTable table = makeTokenTable(*recordedStep({}), ofRank(1));
   EXPECT_EQ(table.missing, "");
   EXPECT_EQ(table.sequence_length, 128);
   ASSERT_EQ(table.cells.size(), 32u);
@@ -127,14 +127,14 @@ TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
     EXPECT_EQ(lane.cut, BufferCut::kSharded) << lane.name;
     EXPECT_EQ(lane.wrong, 0) << lane.name;
   }
-  EXPECT_EQ(describeValues(table.buffers[0]), "– the whole batch is not recorded")
+  EXPECT_EQ(describeValues(table.buffers[0]), "– the whole batch is not recordedStep")
       << "nothing says what the tokens should be";
   EXPECT_EQ(table.buffers[1].compared, 32);
   EXPECT_EQ(table.buffers[2].compared, 32);
 }
 
 TEST(TokenTableTest, CountsThePositionsThatARankMadeByItself) {
-  const TokenTable table = makeTokenTable(*recorded(restarting()), ofRank(1));
+  const TokenTable table = makeTokenTable(*recordedStep(restarting()), ofRank(1));
   const BufferLane& positions = table.buffers.back();
   EXPECT_EQ(positions.name, "position_ids");
   EXPECT_EQ(positions.cut, BufferCut::kOwn);

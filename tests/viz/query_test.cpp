@@ -8,14 +8,13 @@
 namespace ringscope::viz {
 namespace {
 
+using test::sampleRecording;
 using traces::Direction;
 using traces::Layer;
 using traces::RingStep;
 
-const std::string kRecording = test::inSources("resources/sample/missing_position_ids.rscope");
-
 QueryAnswer asked(const std::string& sql, std::size_t most = 1000) {
-  return ask(kRecording, sql, most, [](std::size_t) { return false; });
+  return ask(sampleRecording(), sql, most, [](std::size_t) { return false; });
 }
 
 TEST(QuestionsTest, EveryQuestionHasAnAnswer) {
@@ -69,7 +68,7 @@ TEST(QueryAnswerTest, ReportsTheErrorOfAQuery) {
 TEST(QueryAnswerTest, AQueryThatWouldNotEndIsStopped) {
   int looks = 0;
   const QueryAnswer answer =
-      ask(kRecording,
+      ask(sampleRecording(),
           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
           10, [&](std::size_t) { return ++looks > 3; });
   EXPECT_EQ(answer.problem, "");

@@ -12,7 +12,7 @@ namespace ringscope::test {
 /// Returns the recording of a run whose attention is computed here in fp64, block by block: events,
 /// schedules, intent, groups, shards, buffers, tensors, memory and comparisons. A run of the engine
 /// with --verify and --capture values leaves the same records.
-std::shared_ptr<traces::Trace> recordedTrace(const RingRun& run);
+std::shared_ptr<traces::Trace> recordedTrace(const RingRun& run = {});
 
 /// Writes the same recording to a file at `path`. `sealed` is the JSON document that names the
 /// injected mistakes.

@@ -18,7 +18,7 @@ using test::forwardAt;
 using test::IndexedTrace;
 using test::RingRun;
 
-IndexedTrace recorded(RingRun run) {
+IndexedTrace oneStep(RingRun run) {
   run.steps = run.layers = 1;
   return IndexedTrace(test::recordedTrace(run));
 }
@@ -26,7 +26,7 @@ IndexedTrace recorded(RingRun run) {
 std::string toSentence(const RingRun& run, const Place& place, int rank) {
   RingRun events_only = run;
   events_only.keeps_tensors = false;
-  return recorded(events_only).ring(place, rank).sentence;
+  return oneStep(events_only).ring(place, rank).sentence;
 }
 
 std::vector<WorldRank> ranks(std::initializer_list<int> numbers) {
@@ -53,7 +53,7 @@ TEST(WhyEmptyTest, AStageThatWasPlannedToAttendDoesNotForTheMask) {
 }
 
 TEST(RingSceneTest, ShowsWhatEachRankHoldsAttendsAndSends) {
-  const IndexedTrace sample = recorded({});
+  const IndexedTrace sample = oneStep({});
   const RingScene scene = sample.ring(forwardAt(0, 1));
   ASSERT_EQ(scene.ranks.size(), 4u);
   EXPECT_EQ(scene.ring_steps, 4);
@@ -110,7 +110,7 @@ TEST(RingSceneTest, WhileTheRanksOfARingAreNotAllRecordedNoneIsShown) {
 }
 
 TEST(RingSceneTest, BackwardCarriesGradientsBesideTheBlocks) {
-  const RingScene scene = recorded({}).ring(backwardAt(0, 3));
+  const RingScene scene = oneStep({}).ring(backwardAt(0, 3));
   int kv = 0, dkv = 0;
   for (const auto& packet : scene.packets)
     (packet.payload == traces::Payload::kDkv ? dkv : kv) += 1;
@@ -178,7 +178,7 @@ TEST(RingSentenceTest, WithSharedHeadsItSaysWhoseQueriesAndWhichHeads) {
   EXPECT_EQ(toSentence(test::sharingHeads(4), forwardAt(0, 0), 1),
             "rank 1 attends the 128 queries of ranks 0–3, for head 1, to its own block 1, "
             "causally");
-  const RingScene hybrid = recorded(test::sharingHeads(2)).ring(forwardAt(0, 1), 3);
+  const RingScene hybrid = oneStep(test::sharingHeads(2)).ring(forwardAt(0, 1), 3);
   EXPECT_EQ(hybrid.sentence.find("rank 3 attends the 64 queries of ranks 2, 3, for heads 2–3, to "),
             0u)
       << hybrid.sentence;
@@ -190,7 +190,7 @@ TEST(RingSentenceTest, WithSharedHeadsItSaysWhoseQueriesAndWhichHeads) {
 }
 
 TEST(RingSentenceTest, ACardAndTheSentenceGiveTheSameReason) {
-  const RingScene scene = recorded(test::contiguous()).ring(forwardAt(0, 1));
+  const RingScene scene = oneStep(test::contiguous()).ring(forwardAt(0, 1));
   EXPECT_EQ(scene.ranks[0].attending, "attends nothing: all in the future");
   EXPECT_EQ(scene.ranks[0].idle, "all in the future");
   for (int why = 0; why < static_cast<int>(traces::WhyEmpty::kCount); ++why) {
@@ -202,13 +202,13 @@ TEST(RingSentenceTest, ACardAndTheSentenceGiveTheSameReason) {
 TEST(RingSceneTest, TensorsAreNotNeededToKnowWhatIsAttended) {
   RingRun run;
   run.keeps_tensors = false;
-  const RingScene scene = recorded(run).ring(forwardAt(0, 1));
+  const RingScene scene = oneStep(run).ring(forwardAt(0, 1));
   EXPECT_EQ(scene.ranks[2].attending, "queries 2, 5 × keys 1");
   EXPECT_FALSE(scene.ranks[2].lse_after.known());
 }
 
 TEST(RingSceneTest, WithoutSchedulesItSaysWhatItSeesAndWhatIsNotRecorded) {
-  const auto whole = recorded(RingRun());
+  const auto whole = oneStep(RingRun());
   auto part = std::make_shared<traces::Trace>();
   for (int rank = 0; rank < 4; ++rank)
     for (const traces::Event& event : whole.trace->events(WorldRank::of(rank)))
@@ -223,7 +223,7 @@ TEST(RingSceneTest, WithoutSchedulesItSaysWhatItSeesAndWhatIsNotRecorded) {
 }
 
 TEST(RingSceneTest, WaitsForSumsAreShownBesideThoseForBlocks) {
-  const auto sample = recorded(RingRun());
+  const auto sample = oneStep(RingRun());
   traces::Event wait;
   wait.kind = traces::EventKind::kWait;
   wait.payload = traces::Payload::kDkv;
@@ -247,21 +247,21 @@ InspectorScene inspected(const IndexedTrace& sample, const Place& place, int ran
 }
 
 TEST(InspectorSceneTest, HasALineForEachStageAndSaysWhyOneBringsNothing) {
-  const InspectorScene scene = inspected(recorded(test::contiguous()), forwardAt(0, 2), 1);
+  const InspectorScene scene = inspected(oneStep(test::contiguous()), forwardAt(0, 2), 1);
   ASSERT_EQ(scene.lse.size(), 4u);
   EXPECT_TRUE(scene.lse[0].mean);
   EXPECT_TRUE(scene.lse[1].mean);
   EXPECT_EQ(scene.lse[2].words, "all in the future");
   EXPECT_EQ(scene.lse[2].source_rank, WorldRank::of(3));
   EXPECT_EQ(scene.lse[3].words, "to come");
-  const InspectorScene gathered = inspected(recorded(test::gathering()), forwardAt(0, 0), 0);
+  const InspectorScene gathered = inspected(oneStep(test::gathering()), forwardAt(0, 0), 0);
   ASSERT_EQ(gathered.lse.size(), 4u) << "all at one ring step";
   for (const LseLine& line : gathered.lse) EXPECT_TRUE(line.mean) << line.words;
   EXPECT_EQ(gathered.running_lse.rows, 4 * 32);
 }
 
 TEST(InspectorSceneTest, TheMeanOfABlockIsOverAllOfItsPieces) {
-  const auto sample = recorded(test::withMask(traces::MaskKind::kWindow, 20));
+  const auto sample = oneStep(test::withMask(traces::MaskKind::kWindow, 20));
   const Place place = forwardAt(0, 0);
   const InspectorScene scene = inspected(sample, place, 1);
   double sum = 0;

@@ -19,11 +19,8 @@
 namespace ringscope::viz {
 namespace {
 
+using test::recordedTrace;
 using test::RingRun;
-
-std::shared_ptr<traces::Trace> recorded(const RingRun& run = {}) {
-  return test::recordedTrace(run);
-}
 
 Cursor tensorAt(int train_step, int layer, const std::string& tensor) {
   Cursor cursor =
@@ -33,7 +30,7 @@ Cursor tensorAt(int train_step, int layer, const std::string& tensor) {
 }
 
 TEST(MemorySeriesTest, AddsCategoriesUpAndKeepsPeaks) {
-  const auto series = memorySeries(*recorded(), WorldRank::of(2), 100);
+  const auto series = memorySeries(*recordedTrace(), WorldRank::of(2), 100);
   EXPECT_EQ(series.columns.size(), 100u);
   EXPECT_EQ(series.columns.back()[static_cast<std::size_t>(traces::MemoryCategory::kWeights)],
             200'000);
@@ -49,7 +46,7 @@ TEST(TimeScaleTest, PixelsAndTimesAreInverse) {
 }
 
 TEST(ErrorMapTest, HasAnErrorForEachHeadAndPositionAndTheRanksThatOwnThem) {
-  const auto trace = recorded();
+  const auto trace = recordedTrace();
   const ErrorMap map = makeErrorMap(*trace, tensorAt(0, 1, "dk"), ErrorUnit::kLimit);
   EXPECT_EQ(map.missing, "");
   EXPECT_EQ(map.heads, 2);
@@ -71,7 +68,7 @@ TEST(ErrorMapTest, HasAnErrorForEachHeadAndPositionAndTheRanksThatOwnThem) {
 }
 
 TEST(ErrorMapTest, OtherGroupsShowTheMapThatTheFirstRankRecordedForAll) {
-  const auto whole = recorded();
+  const auto whole = recordedTrace();
   traces::Trace trace;
   for (const auto& members : {std::vector{0, 1}, std::vector{2, 3}}) {
     traces::GroupRecord group;
@@ -220,7 +217,7 @@ TEST(TensorSliceTest, FitsTheRangeToMostOfTheValuesAndCountsWhatIsNotFinite) {
 }
 
 TEST(MemoryLawTest, TheMeasuredPeakLiesOnTheCurve) {
-  const MemoryPeak peak = memoryPeak(*recorded(), WorldRank::of(2));
+  const MemoryPeak peak = memoryPeak(*recordedTrace(), WorldRank::of(2));
   ASSERT_GT(peak.bytes, 0);
   EXPECT_NE(peak.cause.find("of it"), std::string::npos);
   const MemoryLaw law = memoryLaw(peak, 4);
@@ -230,12 +227,12 @@ TEST(MemoryLawTest, TheMeasuredPeakLiesOnTheCurve) {
 }
 
 TEST(RunSummaryTest, PutsARunIntoALine) {
-  const auto good = describe(runSummary(*recorded(), 0));
+  const auto good = describe(runSummary(*recordedTrace(), 0));
   EXPECT_EQ(good.find("step 0: ✓ worst"), 0u) << good;
   EXPECT_NE(good.find("balance 100 %"), std::string::npos) << good;
   RingRun wrong;
   wrong.naive_sum = true;
-  const auto bad = describe(runSummary(*recorded(wrong), 0));
+  const auto bad = describe(runSummary(*recordedTrace(wrong), 0));
   EXPECT_EQ(bad.find("step 0: ▲ worst"), 0u) << bad;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
+#include "tests/viz/indexed_trace.h"
 #include "tests/viz/small_run.h"
 #include "traces/format/trace/trace.h"
 #include "viz/views/timeline/account_scene.h"
@@ -15,9 +16,10 @@
 namespace ringscope::viz {
 namespace {
 
+using test::firstStep;
+using test::kOne;
+using test::kZero;
 using traces::EventKind;
-
-constexpr WorldRank kZero = WorldRank::of(0), kOne = WorldRank::of(1);
 
 /// Two ranks and one training step: rank 0 attends, hides half of a hop, waits for the rest,
 /// attends again, reduces gradients, and updates.
@@ -35,12 +37,6 @@ constexpr const char* kStep =
     "optimizer rank=0 direction=backward time=900-1000 cpu=100\n"
     "attend rank=1 layer=0 stage=0 source=1 time=0-500\n"
     "receive rank=1 peer=0 payload=kv layer=0 stage=0 source=0 flow=1 bytes=800 time=90-400\n";
-
-Cursor firstStep() {
-  Cursor cursor;
-  cursor.place = {0, Layer::of(0), traces::Direction::kForward, RingStep::of(0)};
-  return cursor;
-}
 
 TEST(TracksTest, EveryEventButReceivesLiesInTheLaneOfItsKind) {
   const auto tracks = makeTracks(*test::makeTrace(kStep));
