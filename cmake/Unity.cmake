@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # From nothing, most of a build's time goes into headers that every file reads again. With
 # RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
-# Names in anonymous namespaces are therefore distinct within a folder, and among all views. Files that are
-# alike on purpose are compiled one by one: those of the folders in RINGSCOPE_ALIKE.
+# Names in anonymous namespaces are therefore distinct within a folder, among all views, and within a test
+# program. The files of the folders in RINGSCOPE_ALIKE are compiled one by one, because each has a main().
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
-set(RINGSCOPE_ALIKE tests/app tests/bench tests/hostile tests/traces tests/viz)
+set(RINGSCOPE_ALIKE tests/bench)
 
 # ringscope_unity(TARGET): groups the sources that TARGET has at the time of the call.
 function(ringscope_unity target)
