@@ -9,7 +9,7 @@
 #include "engine/kernels/plain_attention.h"
 #include "engine/kernels/sinks.h"
 #include "traces/format/core/error.h"
-#include "traces/format/schema/key_head_copies.h"
+#include "traces/plan/cpu_kernel.h"
 
 namespace ringscope::engine {
 namespace {

@@ -50,41 +50,18 @@ TEST(ClockPlannedTest, MatrixProductsTakeTwoOperationsPerParameterAndToken) {
                    2 * 8192 * (static_cast<double>(llama8b().parameters()) - embedding - norms));
   EXPECT_EQ(sizes.project(Direction::kBackward).flops,
             2 * sizes.project(Direction::kForward).flops);
-  const KernelWork kernel{1000, 6, 3, 700, false};
-  const StageWork attention = sizes.attend(Direction::kForward, kernel);
-  EXPECT_EQ(attention.flops, 4.0 * 128 * 32 * 1000);
-  EXPECT_EQ(attention.calls, 6);
-  EXPECT_EQ(attention.events, 3);
-  EXPECT_EQ(sizes.attend(Direction::kBackward, kernel).flops, 2.5 * 4 * 128 * 32 * 1000);
+  EXPECT_EQ(sizes.attend(Direction::kForward, 1000).flops, 4.0 * 128 * 32 * 1000);
+  EXPECT_EQ(sizes.attend(Direction::kBackward, 1000).flops, 2.5 * 4 * 128 * 32 * 1000);
 }
 
-TEST(ClockPlannedTest, AFirstWholeBlockIsConvertedAndNotMerged) {
+TEST(ClockPlannedTest, AFirstBlockIsConvertedAndNotMerged) {
   const PlannedSizes sizes(onFour(Strategy::kRing), llama8b());
-  const double values = 700 * 32 * 128;
-  const KernelWork pieces{1000, 6, 3, 700, false}, whole{1000, 1, 1, 700, true};
-  EXPECT_EQ(sizes.merge(pieces, true).memory_bytes, values * (2 * 4 + 2))
-      << "fp32 sums, bf16 block";
-  EXPECT_EQ(sizes.merge(pieces, true).events, 3);
-  EXPECT_EQ(sizes.merge(whole, false).memory_bytes, values * (2 * 4 + 2));
-  EXPECT_EQ(sizes.merge(whole, true).memory_bytes, values * (2 + 4));
+  const double values = 8192 * 32 * 128;
+  EXPECT_EQ(sizes.merge(false).memory_bytes, values * (2 * 4 + 2)) << "fp32 sums, bf16 block";
+  EXPECT_EQ(sizes.merge(true).memory_bytes, values * (2 + 4));
   RunSpec wide = onFour(Strategy::kRing);
   wide.dtype = DType::kFloat32;
-  EXPECT_EQ(PlannedSizes(wide, llama8b()).merge(whole, true).calls, 0) << "nothing to convert";
-}
-
-TEST(ClockPlannedTest, OnlyTheEnginesPlanCutsBlocksIntoPieces) {
-  RunSpec run = onFour(Strategy::kRing);
-  run.mask = MaskKind::kWindow;
-  run.window = 1000;
-  const DeviceSpeed h100 = deviceSpeed(devicePreset("h100").value, run, 0.5);
-  const auto merges = std::ranges::count(plannedProgram(run, llama8b(), h100).ranks[1].events,
-                                         EventKind::kMerge, &Program::Happening::kind);
-  EXPECT_EQ(merges, 32 * (3 + 4)) << "three blocks forward, and the gradients of four";
-  const PlannedWork engine = plannedWork(run, llama8b());
-  double pieces = 0;
-  for (const PlannedStage& planned : engine.stages[1])
-    if (planned.stage.first == EventKind::kMerge) pieces += planned.work.events;
-  EXPECT_GT(pieces, 2 * merges) << "the engine merges each piece of a window";
+  EXPECT_EQ(PlannedSizes(wide, llama8b()).merge(true).memory_bytes, 0) << "nothing to convert";
 }
 
 TEST(ClockPlannedTest, EveryStrategySendsTheMessagesOfItsTable) {

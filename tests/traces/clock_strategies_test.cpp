@@ -175,12 +175,17 @@ TEST(ClockTest, TwiceTheComputeHalvesTheWorkAndNoTransfer) {
 }
 
 TEST(ClockTest, RejectsInvalidHardware) {
-  ClockCase c = clockCase(2);
-  c.hardware.compute_scale = 0;
-  EXPECT_THROW(replayed(c), Error);
-  c = clockCase(2);
-  c.hardware.link.latency_us = -1;
-  EXPECT_THROW(replayed(c), Error);
+  const auto rejects = [](auto change) {
+    ClockCase c = clockCase(1);
+    change(c.hardware);
+    EXPECT_THROW(replayed(c), Error);
+  };
+  rejects([](Hardware& h) { h.compute_scale = 0; });
+  rejects([](Hardware& h) { h.link.latency_us = -1; });
+  for (const double floor : {-1.0, 1e7, std::numeric_limits<double>::quiet_NaN()}) {
+    rejects([&](Hardware& h) { h.floors.kernel_us = floor; });
+    rejects([&](Hardware& h) { h.floors.collective_us = floor; });
+  }
 }
 
 TEST(ClockTest, AReplayStopsOnRequest) {

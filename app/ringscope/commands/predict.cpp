@@ -94,7 +94,7 @@ Calibration calibrate(const Options& o) {
       throw Error(error.code(), path + ": " + error.what());
     }
   }
-  return calibrator.fit(!o.no_overlap);
+  return calibrator.fit();
 }
 
 /// Returns the asked run in the type of the recordings, which is the default for --dtype.

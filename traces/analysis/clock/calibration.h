@@ -12,7 +12,7 @@ namespace ringscope::traces {
 
 /// Some work and its recorded time.
 struct CostSample {
-  StageWork work{0, 0, 0, 0};
+  StageWork work{0, 0, 0};
   double seconds = 0;
 };
 
@@ -28,16 +28,13 @@ struct Calibration {
   bool fp8 = false;
   Device made_on = Device::kCpu;
   int recordings = 0;
-  double median_error = 0, worst_error = 0;  ///< of the recordings' own step times, as shares
-  /// Returns the stage whose cost has the largest spread.
-  Stage leastCertainStage() const;
 };
 
 /// Fits the cost of each kind of stage to recordings of runs whose ranks had their own cores or
 /// devices. It compares the planned work of the stages with their recorded time, in the median of
 /// the training steps. Time between two planned stages counts as the later stage's. A hop takes the
 /// time of the waits for it. That is the whole hop if messages move only while ranks wait, as
-/// between threads, and a lower bound otherwise.
+/// between threads, and a lower bound otherwise. Collectives that no plan has are left out.
 class Calibrator {
  public:
   /// Adds single training steps of one run. Throws usageError for a run that cannot be planned.
@@ -46,16 +43,12 @@ class Calibrator {
   void add(const RunSpec& run, const ModelSizes& sizes, const std::vector<RecordedProgram>& steps);
   /// Adds all steps of a recording but the first two, or all there are.
   void add(const Trace& trace, const ModelSizes& sizes);
-  /// `overlap`: Hardware::overlap, for the errors. Throws inputError when nothing was added.
-  Calibration fit(bool overlap) const;
+  /// Throws inputError when nothing was added.
+  Calibration fit() const;
 
  private:
-  struct Run {
-    RunSpec run;
-    ModelSizes sizes;
-    double step_ns = 0;
-  };
-  std::vector<Run> runs_;
+  std::optional<RunSpec> first_;  ///< the first run
+  int recordings_ = 0;
   std::map<Stage, std::vector<CostSample>> stages_;
   std::vector<CostSample> hops_;
 };

@@ -4,16 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 
 #include "traces/format/core/error.h"
+#include "traces/plan/attended_pairs.h"
+#include "traces/plan/layer_plan.h"
 #include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
 namespace {
 
 using Op = Program::Op;
-using Stages = std::vector<std::vector<PlannedStage>>;
 constexpr std::uint32_t kNone = Program::kNone;
 constexpr auto kForward = Direction::kForward, kBackward = Direction::kBackward;
 
@@ -25,10 +25,11 @@ std::uint32_t addEvent(Program::Rank& rank, const Program::Happening& event) {
 /// Writes a program in which all ranks do the same ops in the same order.
 class ProgramWriter {
  public:
-  ProgramWriter(const RunSpec& run, const DeviceSpeed& device, Stages* stages)
-      : recompute_(run.recompute), device_(device), stages_(stages) {
+  /// `work`: where the work of each rank is summed; null: nowhere.
+  ProgramWriter(const RunSpec& run, const DeviceSpeed& device, std::vector<RankWork>* work)
+      : recompute_(run.recompute), device_(device), work_(work) {
     program_.ranks.resize(static_cast<std::size_t>(run.cp));
-    if (stages_) stages_->resize(program_.ranks.size());
+    if (work_) work_->resize(program_.ranks.size());
   }
 
   std::size_t rankCount() const { return program_.ranks.size(); }
@@ -41,11 +42,14 @@ class ProgramWriter {
   void workOn(std::size_t r, EventKind kind, const Place& place, const StageWork& work,
               WorldRank source) {
     const Stage stage{kind, place.direction};
-    if (stages_) (*stages_)[r].push_back({stage, work});
+    if (work_) {
+      const auto [sum, added] = (*work_)[r].try_emplace(stage, work);
+      if (!added) sum->second += work;
+    }
     Program::Rank& rank = program_.ranks[r];
     const auto event = addEvent(rank, {place, 0, source, WorldRank::none(), kind, Payload::kNone});
     Op op{std::llround(device_.seconds(stage, work) * 1e9), kNone, event, Op::Kind::kWork};
-    op.kernels = static_cast<float>(stageKernels(kind, place.direction, recompute_) * work.events);
+    op.kernels = static_cast<float>(stageKernels(kind, place.direction, recompute_));
     if (device_.measured.empty())
       op.memory_share = static_cast<float>(device_.memoryShare(stage, work));
     rank.ops.push_back(op);
@@ -123,28 +127,22 @@ class ProgramWriter {
   const bool recompute_;
   const DeviceSpeed& device_;
   Program program_;
-  Stages* const stages_;
+  std::vector<RankWork>* const work_;
 };
 
 /// Plans the stages of a step in the order of engine/attention/strategies/README.md.
 class Planner {
  public:
-  /// `device_kind`: the device for whose kernels the engine cuts blocks into pieces.
   Planner(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
-          Device device_kind, Stages* stages)
+          std::vector<RankWork>* work)
       : run_(run),
         layers_(sizes.layers),
         sizes_(run, sizes),
         plan_(run),
-        writer_(run, device, stages) {
-    RunSpec on_device = run;
-    on_device.device = device_kind;
-    const bool by_engine = stages || !device.measured.empty();
-    for (const Direction direction : {kForward, kBackward}) {
-      blocks_[direction] = by_engine ? kernelWork(on_device, plan_.ulysses(), direction)
-                                     : singleCallWork(run, plan_.ulysses());
+        pairs_(joinedPairs(attendedPairs(run), plan_.ulysses())),
+        writer_(run, device, work) {
+    for (const Direction direction : {kForward, kBackward})
       actions_[direction] = plan_.actions(direction);
-    }
   }
 
   Program plan() {
@@ -226,13 +224,13 @@ class Planner {
   void attend(const Place& place, int nth, std::vector<bool>& holds_result) {
     for (std::size_t r = 0; r < writer_.rankCount(); ++r) {
       const GroupRank rank = GroupRank::of(r), owner = plan_.blockOwner(rank, nth, place.direction);
-      const KernelWork& kernel =
-          blocks_[place.direction][plan_.ringRank(rank).index()][plan_.ringRank(owner).index()];
-      if (kernel.pairs == 0) continue;
+      const std::int64_t pairs =
+          pairs_[plan_.ringRank(rank).index()][plan_.ringRank(owner).index()];
+      if (pairs == 0) continue;
       const WorldRank source = WorldRank::of(owner.value());
-      writer_.workOn(r, EventKind::kAttend, place, sizes_.attend(place.direction, kernel), source);
+      writer_.workOn(r, EventKind::kAttend, place, sizes_.attend(place.direction, pairs), source);
       if (run_.cp == 1 || place.direction == kBackward) continue;
-      writer_.workOn(r, EventKind::kMerge, place, sizes_.merge(kernel, !holds_result[r]), source);
+      writer_.workOn(r, EventKind::kMerge, place, sizes_.merge(!holds_result[r]), source);
       holds_result[r] = true;
     }
   }
@@ -241,14 +239,14 @@ class Planner {
   const std::int64_t layers_;
   const PlannedSizes sizes_;
   const LayerPlan plan_;
-  std::map<Direction, BlockWork> blocks_;
+  const std::vector<std::vector<std::int64_t>> pairs_;  ///< [ring rank][owner of the block]
   std::map<Direction, std::vector<LayerAction>> actions_;
   ProgramWriter writer_;
 };
 
-Program plan(RunSpec run, const ModelSizes& sizes, const DeviceSpeed& device, Stages* stages) {
+Program plan(RunSpec run, const ModelSizes& sizes, const DeviceSpeed& device,
+             std::vector<RankWork>* work) {
   constexpr std::int64_t kMostRanks = 1024, kMostSteps = std::int64_t{1} << 22;
-  const Device recorded_on = run.device;
   run.command = Command::kTrain;
   run.launch = Launch::kEnv;
   run.device = Device::kCuda;
@@ -261,7 +259,7 @@ Program plan(RunSpec run, const ModelSizes& sizes, const DeviceSpeed& device, St
   if (run.cp > kMostRanks || sizes.layers * run.cp * run.cp > kMostSteps)
     throw usageError("cp " + std::to_string(run.cp) + " over " + std::to_string(sizes.layers) +
                      " layers is more than this model replays; use fewer of either");
-  return Planner(run, sizes, device, recorded_on, stages).plan();
+  return Planner(run, sizes, device, work).plan();
 }
 
 }  // namespace
@@ -270,10 +268,10 @@ Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const Device
   return plan(run, sizes, device, nullptr);
 }
 
-PlannedWork plannedWork(const RunSpec& run, const ModelSizes& sizes) {
+std::vector<RankWork> plannedWork(const RunSpec& run, const ModelSizes& sizes) {
   constexpr double kNoTime = std::numeric_limits<double>::infinity();
-  PlannedWork work;
-  work.schedule = plan(run, sizes, {"", kNoTime, kNoTime, kNoTime, kNoTime}, &work.stages);
+  std::vector<RankWork> work;
+  plan(run, sizes, {"", kNoTime, kNoTime, kNoTime, kNoTime}, &work);
   return work;
 }
 

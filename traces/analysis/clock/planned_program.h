@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "traces/analysis/clock/planned_sizes.h"
@@ -14,19 +15,10 @@ namespace ringscope::traces {
 /// usageError for a run that is refused, and for documents, which only a recording knows.
 Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device);
 
-struct PlannedStage {
-  Stage stage;
-  StageWork work;
-};
+/// The work of one rank in a training step, summed by kind of stage.
+using RankWork = std::map<Stage, StageWork>;
 
-/// A planned training step, whatever the device.
-struct PlannedWork {
-  Program schedule;                               ///< work takes no time in this schedule
-  std::vector<std::vector<PlannedStage>> stages;  ///< by rank, in its order
-};
-
-/// Plans a step with the kernels that the engine has for the device of `run`. Throws what
-/// plannedProgram() throws.
-PlannedWork plannedWork(const RunSpec& run, const ModelSizes& sizes);
+/// Returns the planned work by rank, whatever the device. Throws what plannedProgram() throws.
+std::vector<RankWork> plannedWork(const RunSpec& run, const ModelSizes& sizes);
 
 }  // namespace ringscope::traces

@@ -15,6 +15,7 @@ nlohmann::json toJson(const Prediction& prediction) {
           {"seq_len", prediction.run.seq_len},
           {"step_ns", prediction.step_ns},
           {"exposed_share", prediction.exposedShare()},
+          {"spread", prediction.spread ? nlohmann::json(*prediction.spread) : nlohmann::json()},
           {"limits", toJson(prediction.limits)},
           {"communication", toJson(prediction.communication, prediction.ranks)}};
 }
@@ -92,7 +93,7 @@ std::string strategiesText(const PlannedAnswer& answer) {
                      padded("step", 12) + padded("exposed", 12) + padded("of step", 8) +
                      padded("hidden", 12) + padded("received", 20) + "determined by\n";
   for (const Prediction& p : answer.strategies) text += strategyRow(p) + "\n";
-  return text + quickestText(answer.strategies, answer.assumptions.uncertainty());
+  return text + quickestText(answer.strategies, answer.uncertainty());
 }
 
 /// Collects the strategies of all lengths. Some cannot run at each length.
@@ -131,19 +132,17 @@ std::string sweepText(const LengthSweep& sweep) {
 }
 
 std::string calibrationSentence(const Calibration& c) {
-  constexpr int kFewRecordings = 8;  // so few can be fitted closely by costs that fit no other run
-  const Stage stage = c.leastCertainStage();
   return "device: each kind of stage takes what it took in " +
          describeCount(c.recordings, "recording") +
-         ", fitted by fixed time + time per byte + time per multiply-add with a spread of at "
-         "most " +
-         describeShare(c.device.measured.at(stage).spread) + " (" + name(stage.first) + " " +
-         name(stage.second) + "); of their own step times the model misses " +
-         describeShare(c.median_error) + " in the median and " + describeShare(c.worst_error) +
-         " at most" +
-         (c.recordings < kFewRecordings
-              ? ", which says little of others, since it was fitted to these few"
-              : "");
+         ", fitted by fixed time + time per byte + time per multiply-add";
+}
+
+/// Returns " (±20 %, from the spread of the recorded stages)" for a calibrated prediction.
+std::string spreadNote(const PlannedAnswer& answer) {
+  if (!answer.assumptions.calibration) return "";
+  if (!answer.asked.spread)
+    return " (with an unknown spread; name more recordings to calibrate by)";
+  return " (±" + describeShare(*answer.asked.spread) + ", from the spread of the recorded stages)";
 }
 
 std::string deviceSentence(const ModelAssumptions& a) {
@@ -176,9 +175,9 @@ std::vector<std::string> ModelAssumptions::sentences() const {
   return all;
 }
 
-double ModelAssumptions::uncertainty() const {
+double PlannedAnswer::uncertainty() const {
   constexpr double kPrinted = 0.05;  // two digits, as in "5.2 s"
-  return calibration ? std::max(kPrinted, calibration->worst_error) : kPrinted;
+  return assumptions.calibration ? std::max(kPrinted, asked.spread.value_or(1)) : kPrinted;
 }
 
 nlohmann::json toJson(const PlannedAnswer& answer) {
@@ -189,7 +188,7 @@ nlohmann::json toJson(const PlannedAnswer& answer) {
           {"parameters", answer.sizes.parameters()},
           {"asked", toJson(answer.asked)},
           {"strategies", toJson(answer.strategies)},
-          {"quickest", quickestJson(answer.strategies, answer.assumptions.uncertainty())},
+          {"quickest", quickestJson(answer.strategies, answer.uncertainty())},
           {"sweep", answer.sweep ? toJson(*answer.sweep) : nlohmann::json()}};
 }
 
@@ -204,7 +203,7 @@ std::string toText(const PlannedAnswer& answer) {
                      ", dp " + std::to_string(run.dp) + ", tp " + std::to_string(run.tp) + ", cp " +
                      std::to_string(run.cp) + ", " + asked.title + ", " + name(chosenBalance(run)) +
                      ", " + name(run.mask) + "\n";
-  text += "A training step takes " + describeNs(asked.step_ns) +
+  text += "A training step takes " + describeNs(asked.step_ns) + spreadNote(answer) +
           ". Of it a rank stands still on average for " + mean(figures.attention.exposed_ns) +
           " (" + describeShare(asked.exposedShare()) +
           ") because of attention's messages: " + mean(figures.forward.exposed_ns) +

@@ -72,18 +72,16 @@ StageWork PlannedSizes::loss(Direction direction) const {
       number(tokens_) * number(4 * part_.hidden_size * element_ + part_.vocab_size * score_bytes)};
 }
 
-StageWork PlannedSizes::attend(Direction direction, const KernelWork& kernel) const {
+StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs) const {
   const double per_pair = (direction == Direction::kForward ? 1 : 2.5) * 4 *
                           number(part_.head_dim) * number(query_heads_ * sequences_);
-  return {per_pair * number(kernel.pairs), 0, number(kernel.calls), number(kernel.pieces)};
+  return {per_pair * number(pairs), 0};
 }
 
-StageWork PlannedSizes::merge(const KernelWork& kernel, bool first) const {
-  const std::int64_t values = kernel.rows * sequences_ * query_heads_ * part_.head_dim;
-  std::int64_t bytes = 2 * sum_ + element_;
-  if (first && kernel.whole) bytes = element_ < sum_ ? element_ + sum_ : 0;  // only converted
-  const double calls = bytes > 0 ? number(kernel.pieces) : 0;
-  return {0, number(values) * number(bytes), calls, number(kernel.pieces)};
+StageWork PlannedSizes::merge(bool first) const {
+  const std::int64_t values = tokens_ * ulysses_ * query_heads_ * part_.head_dim;
+  const std::int64_t converted = element_ < sum_ ? element_ + sum_ : 0;
+  return {0, number(values) * number(first ? converted : 2 * sum_ + element_)};
 }
 
 StageWork PlannedSizes::mergeGradients(int blocks) const {

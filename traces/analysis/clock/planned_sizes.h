@@ -5,7 +5,6 @@
 
 #include "traces/analysis/clock/model_sizes.h"
 #include "traces/analysis/clock/stage_work.h"
-#include "traces/plan/kernel_work.h"
 #include "traces/plan/layer_plan.h"
 
 namespace ringscope::traces {
@@ -26,9 +25,10 @@ class PlannedSizes {
   StageWork feedForward(Direction direction) const;
   StageWork embed(Direction direction) const;
   StageWork loss(Direction direction) const;
-  StageWork attend(Direction direction, const KernelWork& kernel) const;
-  /// `first`: the block's result becomes the running result if it covers all rows.
-  StageWork merge(const KernelWork& kernel, bool first) const;
+  /// Returns the work of attending one block, in which each head has so many pairs.
+  StageWork attend(Direction direction, std::int64_t pairs) const;
+  /// `first`: the block's result becomes the running result, and is only converted.
+  StageWork merge(bool first) const;
   /// Returns the work of adding dK and dV of so many blocks.
   StageWork mergeGradients(int blocks) const;
   StageWork gradSync() const { return passOverGradients(2); }  ///< into one message and out

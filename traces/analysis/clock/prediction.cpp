@@ -37,6 +37,21 @@ void addCost(CommunicationFigures& figures, const WaitCost& cost, bool idle) {
   if (!forward && cost.payload == Payload::kDkv && idle) figures.last_hop_home.add(cost);
 }
 
+std::optional<double> stepSpread(const Program& program, const DeviceSpeed& device) {
+  if (device.measured.empty()) return std::nullopt;
+  double spread_ns = 0, all_ns = 0;
+  for (const Program::Rank& rank : program.ranks)
+    for (const Program::Op& op : rank.ops) {
+      if (op.kind != Program::Op::Kind::kWork) continue;
+      const Program::Happening& stage = rank.events[op.event];
+      const auto& spread = device.measured.at({stage.kind, stage.place.direction}).spread;
+      if (!spread) return std::nullopt;
+      spread_ns += *spread * static_cast<double>(op.work_ns);
+      all_ns += static_cast<double>(op.work_ns);
+    }
+  return all_ns > 0 ? std::optional(spread_ns / all_ns) : std::nullopt;
+}
+
 /// Hops count as hidden from this share on.
 constexpr double kHidden = 0.99;
 
@@ -87,7 +102,8 @@ Prediction predict(const RunSpec& asked, const ModelSizes& sizes, const DeviceSp
           run.cp,
           timeline.stepNs(),
           sumCommunication(program, timeline),
-          stepLimits(program, hardware, timeline)};
+          stepLimits(program, hardware, timeline),
+          stepSpread(program, device)};
 }
 
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,

@@ -17,9 +17,6 @@ struct ModelAssumptions {
   std::optional<Calibration> calibration{};  ///< replaces peak and efficiency
   Hardware hardware;
   std::vector<std::string> sentences() const;
-  /// Returns the share by which two steps must differ for the model to tell them apart: the
-  /// precision of printed durations, or the worst error of the calibration.
-  double uncertainty() const;
 };
 
 /// The model's answer for a plan: the asked run, the same run with other strategies, and with other
@@ -30,6 +27,9 @@ struct PlannedAnswer {
   Prediction asked;
   std::vector<Prediction> strategies;
   std::optional<LengthSweep> sweep;
+  /// Returns the share by which two steps must differ for the model to tell them apart: the
+  /// precision of printed durations, or the spread of the asked step; 1 where that is unknown.
+  double uncertainty() const;
 };
 nlohmann::json toJson(const PlannedAnswer& answer);
 std::string toText(const PlannedAnswer& answer);

@@ -29,13 +29,13 @@ double secondsAt(double work, double rate) {
 StageWork& StageWork::operator+=(const StageWork& more) {
   flops += more.flops;
   memory_bytes += more.memory_bytes;
-  calls += more.calls;
-  events += more.events;
+  stages += more.stages;
   return *this;
 }
 
 double StageCost::seconds(const StageWork& work) const {
-  return fixed * work.calls + per_byte * work.memory_bytes + per_multiply_add * work.multiplyAdds();
+  return fixed * work.stages + per_byte * work.memory_bytes +
+         per_multiply_add * work.multiplyAdds();
 }
 
 double DeviceSpeed::flopsSeconds(const Stage& stage, const StageWork& work) const {
@@ -50,7 +50,6 @@ double DeviceSpeed::memorySeconds(const StageWork& work) const {
 
 double DeviceSpeed::seconds(const Stage& stage, const StageWork& work) const {
   if (measured.empty()) return flopsSeconds(stage, work) + memorySeconds(work);
-  if (work.calls == 0) return 0;
   const auto cost = measured.find(stage);
   if (cost != measured.end()) return cost->second.seconds(work);
   throw usageError(std::string("no recording to calibrate by has a stage '") +

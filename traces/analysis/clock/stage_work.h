@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,8 +19,7 @@ using Stage = std::pair<EventKind, Direction>;
 struct StageWork {
   double flops = 0;         ///< floating-point operations of matrix products
   double memory_bytes = 0;  ///< traffic of everything that is not a matrix product
-  double calls = 1;         ///< kernel calls of attention and merges; of other stages 1; 0: no work
-  double events = 1;        ///< the number of events that a recording has for the stage
+  double stages = 1;        ///< the number of stages whose work this is
 
   StageWork& operator+=(const StageWork& more);
   double multiplyAdds() const { return flops / 2; }
@@ -27,9 +27,10 @@ struct StageWork {
 
 /// The cost of one kind of stage in seconds. None is negative.
 struct StageCost {
-  double fixed = 0;  ///< per call
-  double per_byte = 0, per_multiply_add = 0;
-  double spread = 0;  ///< root mean square of the relative errors on the fitted stages
+  double fixed = 0, per_byte = 0, per_multiply_add = 0;
+  /// The standard deviation of the recorded times from this cost, relative to those times. nullopt:
+  /// unknown, because there were not more recorded times than costs to fit.
+  std::optional<double> spread{};
 
   double seconds(const StageWork& work) const;
 };

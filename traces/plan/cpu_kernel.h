@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace ringscope::traces {
+
+// How ATen's flash kernel for CPUs cuts a call into tiles and shares it among threads
+// (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp). No other file states these numbers.
+
+/// The query rows of one tile, in calls of at least `from` rows.
+struct RowTile {
+  std::int64_t from = 0, rows = 0;
+};
+inline constexpr std::array<RowTile, 3> kRowTiles = {{{0, 32}, {192, 64}, {768, 256}}};
+/// The keys of one tile.
+inline constexpr std::int64_t kKeysPerTile = 512;
 
 /// Returns the number of copies of each key head that the engine's backward computes with on a CPU.
 /// ATen's kernel gives each key head of each sequence to one thread, so with fewer key heads than

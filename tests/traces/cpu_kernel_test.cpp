@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/format/schema/key_head_copies.h"
+#include "traces/plan/cpu_kernel.h"
 
 #include <gtest/gtest.h>
 
 namespace ringscope::traces {
 namespace {
 
-TEST(KeyHeadCopiesTest, TheyAreCopiedWhereThreadsWouldHaveNone) {
+TEST(CpuKernelTest, KeyHeadsAreCopiedForIdleThreads) {
   EXPECT_EQ(keyHeadCopies(8, 4, 8), 1) << "each thread has one";
   EXPECT_EQ(keyHeadCopies(1, 4, 2), 2) << "two are enough for two threads";
   EXPECT_EQ(keyHeadCopies(1, 3, 2), 3) << "two do not divide three query heads";
