@@ -40,11 +40,12 @@ inline traces::ModelTimeline replayed(const ClockCase& c) {
 /// Sums the communication of one rank in one direction of the layer.
 inline traces::CommunicationSum ofLayer(const traces::ModelTimeline& timeline, int rank,
                                         traces::Direction direction) {
-  traces::CommunicationFilter filter;
-  filter.rank = traces::WorldRank::of(rank);
-  filter.layer = traces::Layer::of(0);
-  filter.direction = direction;
-  return timeline.sum(filter);
+  traces::CommunicationSum sum;
+  for (const traces::WaitCost& cost : timeline.waits)
+    if (cost.rank == traces::WorldRank::of(rank) && cost.place.layer == traces::Layer::of(0) &&
+        cost.place.direction == direction)
+      sum.add(cost);
+  return sum;
 }
 
 }  // namespace ringscope::test

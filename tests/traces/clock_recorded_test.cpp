@@ -84,12 +84,12 @@ TEST(ClockRecordedTest, WaitsComeFromTheLinkAndNotFromTheScheduler) {
   EXPECT_EQ(timeline.spans[0][second], (ClockSpan{2100, 2400}));
   EXPECT_EQ(timeline.spans[0][eventOf(recorded, 0, EventKind::kSend, 0)], (ClockSpan{0, 2100}));
   EXPECT_EQ(timeline.endNs(), 5000);
-  const CommunicationSum of_0 = timeline.sum({.rank = WorldRank::of(0)});
+  const CommunicationSum of_0 = timeline.sum(WorldRank::of(0));
   EXPECT_EQ(of_0.exposed_ns, 1100);
   EXPECT_EQ(of_0.hidden_ns, 1000);
   EXPECT_EQ(of_0.late_ns, 0);
   EXPECT_EQ(of_0.bytes, 2000);
-  EXPECT_EQ(timeline.sum({.rank = WorldRank::of(1)}).exposed_ns, 0);
+  EXPECT_EQ(timeline.sum(WorldRank::of(1)).exposed_ns, 0);
   ASSERT_EQ(timeline.critical_path.size(), 2u);  // rank 1's two blocks
   EXPECT_EQ(timeline.critical_path[0].rank, WorldRank::of(1));
 }
@@ -120,7 +120,7 @@ TEST(ClockRecordedTest, ALatePeerIsNotASlowLink) {
   const auto trace = makeTrace(late);
   const auto recorded = recordedProgram(*trace, 0, 0);
   const ModelTimeline timeline = replay(recorded.program, hardware(1, 0.1));
-  const CommunicationSum of_0 = timeline.sum({.rank = WorldRank::of(0)});
+  const CommunicationSum of_0 = timeline.sum(WorldRank::of(0));
   EXPECT_EQ(of_0.exposed_ns, 4100);  // from 1,000 until rank 1 has posted at 3,000, and 2,100 more
   EXPECT_EQ(of_0.late_ns, 2000);
   EXPECT_EQ(of_0.under_way_ns, 2100);
@@ -158,7 +158,7 @@ collective rank=1 direction=backward payload=grads group=0 flow=5 bytes=1000 tim
   EXPECT_EQ(timeline.spans[0][eventOf(recorded, 0, EventKind::kCollective, 0)],
             (ClockSpan{500, 1700}));
   EXPECT_EQ(timeline.spans[0][eventOf(recorded, 0, EventKind::kGradSync, 0)], (ClockSpan{0, 1800}));
-  const CommunicationSum of_1 = timeline.sum({.rank = WorldRank::of(1)});
+  const CommunicationSum of_1 = timeline.sum(WorldRank::of(1));
   EXPECT_EQ(of_1.exposed_ns, 1700 - 102);  // 120 · 60/70, rounded down
   EXPECT_EQ(of_1.late_ns, 500 - 102);
 }

@@ -31,7 +31,7 @@ RankAccount accountOf(const OwnClock& clock, WorldRank rank) {
     account.used_ns[static_cast<std::size_t>(*claimedUse(claim))] += end - begin;
     account.step_ns += end - begin;
   });
-  account.exposure = exposureOf(clock.timeline.sum({.rank = rank}));
+  account.exposure = exposureOf(clock.timeline.sum(rank));
   account.hops = std::ranges::count_if(events, [](const Event& event) {
     return event.kind == EventKind::kSend &&
            (event.payload == Payload::kKv || event.payload == Payload::kDkv);

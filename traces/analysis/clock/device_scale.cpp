@@ -45,10 +45,12 @@ DeviceScale deviceScale(const RecordedProgram& recorded, const RunSpec* run,
   if (worked_ns == 0) return {0, "no time was recorded for attention"};
   try {
     const ModelShape& model = run->model;
-    const double flops = 4 * real(model.head_dim) * real(model.heads) * real(model.layers) *
-                         real(run->batch) * countPairs(*run);
-    const double rate = deviceSpeed(device, *run, efficiency).attention_flops;
-    const double seconds = (forward ? flops / rate : 0) + (backward ? 2.5 * flops / rate : 0);
+    const double pairs =
+        real(model.heads) * real(model.layers) * real(run->batch) * countPairs(*run);
+    double flops = 0;
+    if (forward) flops += attentionFlops(Direction::kForward, pairs, model.head_dim);
+    if (backward) flops += attentionFlops(Direction::kBackward, pairs, model.head_dim);
+    const double seconds = flops / deviceSpeed(device, *run, efficiency).attention_flops;
     if (!(seconds > 0)) return {0, "nothing is attended"};
     return {real(worked_ns) * 1e-9 / seconds, {}};
   } catch (const Error& error) {

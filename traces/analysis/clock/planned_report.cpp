@@ -70,12 +70,11 @@ std::string quickestText(const std::vector<Prediction>& all, double uncertainty)
   const std::string titles = joinTitles(all, quickest.tied);
   const std::string differ = "steps that differ by " + describeDifference(quickest.spread) +
                              " (it can tell " + describeDifference(uncertainty) + ")";
-  if (quickest.tied.size() == all.size())
-    return "The model cannot tell these strategies apart here: " + titles + " have " + differ +
-           ".\n";
   if (quickest.tied.size() > 1)
-    return "By the model these are the quickest here, and it cannot tell them apart: " + titles +
-           " have " + differ + ".\n";
+    return (quickest.tied.size() == all.size()
+                ? "The model cannot tell these strategies apart here: "
+                : "By the model these are the quickest here, and it cannot tell them apart: ") +
+           titles + " have " + differ + ".\n";
   return "By the model " + titles + " would be the quickest here; the next, " +
          all[*quickest.next].title + ", takes " + describeDifference(quickest.ahead) + " longer.\n";
 }

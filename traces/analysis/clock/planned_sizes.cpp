@@ -73,9 +73,8 @@ StageWork PlannedSizes::loss(Direction direction) const {
 }
 
 StageWork PlannedSizes::attend(Direction direction, std::int64_t pairs) const {
-  const double per_pair = (direction == Direction::kForward ? 1 : 2.5) * 4 *
-                          number(part_.head_dim) * number(query_heads_ * sequences_);
-  return {per_pair * number(pairs), 0};
+  const double of_all_heads = number(pairs) * number(query_heads_ * sequences_);
+  return {attentionFlops(direction, of_all_heads, part_.head_dim), 0};
 }
 
 StageWork PlannedSizes::merge(bool first) const {

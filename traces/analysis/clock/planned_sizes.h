@@ -12,8 +12,7 @@ namespace ringscope::traces {
 /// The work and messages of one rank in a training step, derived from the sizes of the model.
 ///
 /// Projections, MLP and logits take 2 operations per parameter and token, and twice that in
-/// backward. Attention takes 4·head_dim operations per pair and query head. Backward takes 2.5
-/// times that, because scores are computed again (FlashAttention-2, arXiv:2307.08691, section 4.1).
+/// backward.
 ///
 /// Gradients, dK, dV and sums of the loss travel in fp32. KV, heads and activations travel in the
 /// type of the run.

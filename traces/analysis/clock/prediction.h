@@ -35,9 +35,9 @@ struct Prediction {
   /// Returns the share of the step during which a rank waits for messages of attention, mean of the
   /// ranks.
   double exposedShare() const;
-  /// The relative standard deviation of step_ns, if all stages of a kind deviate alike: the spreads
-  /// of their fitted costs, weighted by their time. nullopt: no costs were fitted, or the spread of
-  /// one is unknown.
+  /// The relative standard deviation of step_ns, if all stages deviate alike. It is the mean of the
+  /// spreads of their fitted costs, weighted by their time. nullopt: no costs were fitted, or the
+  /// spread of one is unknown.
   std::optional<double> spread{};
 };
 

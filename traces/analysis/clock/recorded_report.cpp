@@ -54,7 +54,7 @@ nlohmann::json toJson(const RecordedAnswer& answer) {
   const auto count = static_cast<int>(answer.recorded.program.ranks.size());
   nlohmann::json ranks = nlohmann::json::array();
   for (int r = 0; r < count; ++r) {
-    nlohmann::json row = toJson(answer.timeline.sum({.rank = WorldRank::of(r)}), 1);
+    nlohmann::json row = toJson(answer.timeline.sum(WorldRank::of(r)), 1);
     row["rank"] = r;
     row["end_ns"] = answer.timeline.rank_end_ns[static_cast<std::size_t>(r)];
     ranks.push_back(row);
@@ -96,7 +96,7 @@ std::string toText(const RecordedAnswer& answer) {
           describeMeanNs(figures.attention.hidden_ns, ranks) + " of messages are hidden.\n" +
           describe(answerLimits(answer)) + "\n\n";
   for (int r = 0; r < ranks; ++r) {
-    const CommunicationSum sum = answer.timeline.sum({.rank = WorldRank::of(r)});
+    const CommunicationSum sum = answer.timeline.sum(WorldRank::of(r));
     text += "rank " + std::to_string(r) + ": exposed " + describeMeanNs(sum.exposed_ns, 1) +
             ", of that " + describeMeanNs(sum.late_ns, 1) + " for late peers; hidden " +
             describeMeanNs(sum.hidden_ns, 1) + ", " + describeBytes(sum.bytes) + " received\n";

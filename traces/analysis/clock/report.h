@@ -27,8 +27,9 @@ struct PlannedAnswer {
   Prediction asked;
   std::vector<Prediction> strategies;
   std::optional<LengthSweep> sweep;
-  /// Returns the share by which two steps must differ for the model to tell them apart: the
-  /// precision of printed durations, or the spread of the asked step; 1 where that is unknown.
+  /// Returns the share by which two steps must differ for the model to tell them apart. It is the
+  /// precision of printed durations, or the spread of the asked step if that is larger; an unknown
+  /// spread counts as 1.
   double uncertainty() const;
 };
 nlohmann::json toJson(const PlannedAnswer& answer);

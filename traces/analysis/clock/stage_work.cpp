@@ -68,6 +68,10 @@ DeviceSpeed deviceSpeed(const DeviceRates& device, const RunSpec& run, double ef
   return {device.name, flops, flops, flops, device.memory_gigabytes_per_second * 1e9 * efficiency};
 }
 
+double attentionFlops(Direction direction, double pairs, std::int64_t head_dim) {
+  return (direction == Direction::kForward ? 4 : 10) * static_cast<double>(head_dim) * pairs;
+}
+
 double stageKernels(EventKind kind, Direction direction, bool recompute) {
   const bool forward = direction == Direction::kForward;
   switch (kind) {

@@ -58,6 +58,11 @@ struct DeviceSpeed {
 /// the same share.
 DeviceSpeed deviceSpeed(const DeviceRates& device, const RunSpec& run, double efficiency);
 
+/// Returns the operations of attending so many pairs, over all heads: 4·head_dim per pair. Backward
+/// takes 2.5 times that, because scores are computed again (FlashAttention-2, arXiv:2307.08691,
+/// section 4.1).
+double attentionFlops(Direction direction, double pairs, std::int64_t head_dim);
+
 /// Returns the least number of kernels that a GPU starts for one recorded event of this kind. Each
 /// matrix product is a kernel, and so is each pass over a tensor, with fusible passes fused. With
 /// `recompute` the backward pass of the feed-forward stage computes its layer again.

@@ -78,21 +78,16 @@ void CommunicationSum::add(const WaitCost& cost) {
   ++waits;
 }
 
-bool CommunicationFilter::accepts(const WaitCost& cost) const {
-  return (!rank || *rank == cost.rank) && (!layer || *layer == cost.place.layer) &&
-         (!direction || *direction == cost.place.direction);
-}
-
 double ModelTimeline::stepNs() const {
   return step_end_ns.empty()
              ? 0
              : static_cast<double>(endNs()) / static_cast<double>(step_end_ns.size());
 }
 
-CommunicationSum ModelTimeline::sum(const CommunicationFilter& filter) const {
+CommunicationSum ModelTimeline::sum(std::optional<WorldRank> rank) const {
   CommunicationSum sum;
   for (const WaitCost& cost : waits)
-    if (filter.accepts(cost)) sum.add(cost);
+    if (!rank || *rank == cost.rank) sum.add(cost);
   return sum;
 }
 

@@ -47,14 +47,6 @@ struct CommunicationSum {
   std::optional<double> hiddenShare() const { return traces::hiddenShare(hidden_ns, under_way_ns); }
 };
 
-/// Selects the waits that agree with all fields that are set.
-struct CommunicationFilter {
-  std::optional<WorldRank> rank;
-  std::optional<Layer> layer;
-  std::optional<Direction> direction;
-  bool accepts(const WaitCost& cost) const;
-};
-
 /// One stretch of the critical path: the step would end earlier if it were shorter.
 struct CriticalPart {
   enum class Kind : std::uint8_t { kWork, kTransfer };
@@ -81,7 +73,8 @@ struct ModelTimeline {
   std::int64_t endNs() const { return step_end_ns.empty() ? 0 : step_end_ns.back().second; }
   /// Returns the mean time of a training step.
   double stepNs() const;
-  CommunicationSum sum(const CommunicationFilter& filter = {}) const;
+  /// Sums the waits of one rank, or of all ranks.
+  CommunicationSum sum(std::optional<WorldRank> rank = {}) const;
 };
 
 /// Replays a program as if every rank had its own device. Work takes its time, and at least the
