@@ -165,6 +165,13 @@ TEST(CalibrationTest, TheLinkPredictsAllReduces) {
   EXPECT_FALSE(without_hops.fit().link);
 }
 
+/// Returns the step that one recorded step of a run predicts for the same run.
+double selfPredictedNs(const Sized& s, const RecordedProgram& recorded) {
+  Calibrator calibrator;
+  calibrator.add(s.run, s.sizes, {recorded});
+  return predict(s.run, s.sizes, calibrator.fit().device, {}).step_ns;
+}
+
 TEST(CalibrationTest, TimeBetweenStagesCountsAsTheNextStage) {
   const Sized s = sized(1, 64, 32);
   const RecordedProgram as_planned = TrueDevice().record(s.run, s.sizes);
@@ -173,12 +180,23 @@ TEST(CalibrationTest, TimeBetweenStagesCountsAsTheNextStage) {
   ops.insert(ops.begin() + 1,
              {5'000'000, Program::kNone, Program::kNone, Program::Op::Kind::kWork});
   ops.push_back({7'000'000, Program::kNone, Program::kNone, Program::Op::Kind::kWork});
-  const auto step_ns = [&](const RecordedProgram& recorded) {
-    Calibrator calibrator;
-    calibrator.add(s.run, s.sizes, {recorded});
-    return predict(s.run, s.sizes, calibrator.fit().device, {}).step_ns;
-  };
-  EXPECT_NEAR(step_ns(with_gaps), step_ns(as_planned) + 12e6, 100);
+  EXPECT_NEAR(selfPredictedNs(s, with_gaps), selfPredictedNs(s, as_planned) + 12e6, 100);
+}
+
+TEST(CalibrationTest, CollectivesThatNoPlanHasCountAsTheNextStage) {
+  const Sized s = sized(1, 64, 32);
+  const RecordedProgram as_planned = TrueDevice().record(s.run, s.sizes);
+  RecordedProgram with_loss = as_planned;
+  Event& event = with_loss.events[0].emplace_back();
+  event.kind = EventKind::kCollective;
+  event.payload = Payload::kScalars;
+  event.end_ns = 5'000'000;
+  auto& ops = with_loss.program.ranks[0].ops;
+  ops.insert(ops.begin() + 1, {0, static_cast<std::uint32_t>(with_loss.program.collectives.size()),
+                               static_cast<std::uint32_t>(with_loss.events[0].size() - 1),
+                               Program::Op::Kind::kCollective});
+  with_loss.program.collectives.emplace_back();
+  EXPECT_NEAR(selfPredictedNs(s, with_loss), selfPredictedNs(s, as_planned) + 5e6, 100);
 }
 
 TEST(CalibrationTest, StagesWithoutARecordingAreNotPredicted) {

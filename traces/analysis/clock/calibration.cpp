@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -45,13 +46,31 @@ void addHop(CostSample& hops, const RecordedProgram& step, std::size_t r, const 
   hops.seconds += 1e-9 * static_cast<double>(std::max<std::int64_t>(0, wait.end_ns - begin_ns));
 }
 
+/// Returns the time of each collective of a step that no plan has, as its last member saw it; 0 for
+/// the others, which the link predicts.
+std::vector<double> unplannedSeconds(const RecordedProgram& step) {
+  std::vector<double> all(step.program.collectives.size(), std::numeric_limits<double>::max());
+  for (std::size_t r = 0; r < step.program.ranks.size(); ++r)
+    for (const Op& op : step.program.ranks[r].ops) {
+      if (op.kind != Op::Kind::kCollective) continue;
+      const Event& event = step.events[r][op.event];
+      const bool planned =
+          event.payload == Payload::kGrads || event.payload == Payload::kActivations;
+      double& took = all[op.subject];
+      took = planned ? 0 : std::min(took, 1e-9 * static_cast<double>(event.duration()));
+    }
+  return all;
+}
+
 RankTimes readTimes(const RecordedProgram& step, std::size_t rank, const RankWork& planned) {
+  const std::vector<double> unplanned = unplannedSeconds(step);
   RankTimes times;
   for (const auto& [stage, work] : planned) times.stages[stage].work = work;
   double before_stage = 0;
   auto last = times.stages.begin();
   for (const Op& op : step.program.ranks[rank].ops) {
     if (op.kind == Op::Kind::kWait) addHop(times.hops, step, rank, op);
+    if (op.kind == Op::Kind::kCollective) before_stage += unplanned[op.subject];
     if (op.kind != Op::Kind::kWork) continue;
     before_stage += 1e-9 * static_cast<double>(op.work_ns);
     if (op.event == Program::kNone) continue;

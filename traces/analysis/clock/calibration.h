@@ -32,9 +32,9 @@ struct Calibration {
 
 /// Fits the cost of each kind of stage to recordings of runs whose ranks had their own cores or
 /// devices. It compares the planned work of the stages with their recorded time, in the median of
-/// the training steps. Time between two planned stages counts as the later stage's. A hop takes the
-/// time of the waits for it. That is the whole hop if messages move only while ranks wait, as
-/// between threads, and a lower bound otherwise. Collectives that no plan has are left out.
+/// the training steps. Time between two planned stages counts as the later stage's, and so do
+/// collectives that no plan has. A hop takes the time of the waits for it. That is the whole hop if
+/// messages move only while ranks wait, as between threads, and a lower bound otherwise.
 class Calibrator {
  public:
   /// Adds single training steps of one run. Throws usageError for a run that cannot be planned.
