@@ -7,7 +7,14 @@ import torch.distributed as dist
 from . import _flex
 from ._flex_compiled import CompiledFlexGate
 from ._collectives import CollectiveObserver
-from ._operators import Gate, Operator, attention_operators, collective_operators, tensors_in
+from ._operators import (
+    Gate,
+    Operator,
+    attention_operators,
+    collective_operators,
+    decomposed_operators,
+    tensors_in,
+)
 from ._plain import PlainAttention
 from ._tensors import can_be_read
 
@@ -22,8 +29,8 @@ class Watch:
         self.plain = PlainAttention(session)
         self.standing = None
         self.collectives = None
-        self.looks = losses.operators()
-        operators = [*attention_operators(), *map(Operator, self.looks)]
+        self.looks, self.calls = losses.operators(), losses.calls()
+        operators = [*attention_operators(), *map(Operator, self.looks), *decomposed_operators(self.calls)]
         if dist.is_available():
             self.collectives = CollectiveObserver(session, ring, annotations)
         self._gates = [Gate(operators, self.around)]
@@ -63,7 +70,8 @@ class Watch:
         if self.session.inside.busy or not all(map(can_be_read, tensors_in(args))):
             return run()  # a tensor without data, because PyTorch only computes shapes, as for DTensors
         standing = self.standing
-        if standing and operator.direction is None and operator.func not in self.looks:
+        is_loss = operator.func in self.looks or operator.func in self.calls
+        if standing and operator.direction is None and not is_loss:
             return standing.around(
                 operator, args, kwargs, lambda: self.seen(operator, args, kwargs, run)
             )
@@ -79,6 +87,8 @@ class Watch:
             if self.annotations.current.call is not None:
                 return self.annotations.operator(operator, args, kwargs, run)
             return self.plain.call(operator, args, kwargs, run)
+        if operator.func in self.calls:
+            return self.calls[operator.func](args, kwargs, run)
         look = self.looks.get(operator.func)
         if look is None:
             return self.collectives.call(operator, args, kwargs, run)

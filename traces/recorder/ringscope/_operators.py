@@ -39,6 +39,8 @@ _MATH = "_scaled_dot_product_attention_math"
 # and intercepting them there costs no other operator any time.
 _KEYS = ("BackendSelect",)
 _KEYS_OF_MATH = ("AutogradCPU", "AutogradCUDA")
+# Likewise gone, with the arguments that the operators inside are not given.
+_CROSS_ENTROPY = "cross_entropy_loss"
 
 
 class Operator:
@@ -60,6 +62,11 @@ class Operator:
     def is_math(self):
         """Reports whether this is attention that returns weights instead of lse."""
         return self.name == _MATH
+
+    @property
+    def is_decomposed(self):
+        """Reports whether PyTorch decomposes this operator before it selects a device."""
+        return self.is_math or self.name == _CROSS_ENTROPY
 
     @property
     def is_followed(self):
@@ -93,6 +100,10 @@ def attention_operators():
             if packet is not None:
                 found.append(Operator(packet.default, direction))
     return [*found, Operator(getattr(torch.ops.aten, _MATH).default, "forward", _KEYS_OF_MATH)]
+
+
+def decomposed_operators(functions):
+    return [Operator(func, keys=_KEYS_OF_MATH) for func in functions]
 
 
 def collective_operators():
@@ -155,7 +166,7 @@ class Gate:
         after = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key))
 
         def on(keys, args, kwargs):
-            if operator.is_math:  # PyTorch decomposes it here, also for tensor subclasses
+            if operator.is_decomposed:  # PyTorch decomposes it here, also for tensor subclasses
                 return operator.func.decompose(*args, **kwargs)
             return redispatch(keys & after, *args, **kwargs)
 

@@ -145,6 +145,7 @@ class Recording:
         self.buffers.model = model
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}
         self.losses.embedding_names = lambda: weights
+        self.losses.parameter_name = lambda p: self.optimizer.names.get(id(p), "")
 
     def _called(self, module, args):
         """Hooks every module until one with parameters is called. That module is the job's model."""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loss of each rank, its gradients and their norm, and the optimizer's step."""
 
+import functools
+
 import torch
 from torch.optim import optimizer as optimizers
 
 from . import _fingerprints
+from ._loss_gradient import LogitsGradient, LogitsPath
 from ._parts import part_of
 from ._pytorch import local_of
 from ._session import fingerprinter, observer
@@ -24,6 +27,23 @@ class LossObserver:
         self.session = session
         self.buffers = buffers
         self._logits = (None, None)
+        self._smoothing = None
+        self._number = 0
+        self._embedding = set()
+        self.parameter_name = lambda parameter: ""
+
+    def calls(self):
+        """Returns the operators around which something is noted, with the function to call in their place."""
+        return {torch.ops.aten.cross_entropy_loss.default: self.cross_entropy}
+
+    def cross_entropy(self, args, kwargs, run):
+        """Notes the label smoothing, because the operators inside are not given it."""
+        before = self._smoothing
+        self._smoothing = float(kwargs.get("label_smoothing", args[5] if len(args) > 5 else 0.0))
+        try:
+            return run()
+        finally:
+            self._smoothing = before
 
     def operators(self):
         aten = torch.ops.aten
@@ -48,16 +68,26 @@ class LossObserver:
         picked = log_probabilities.gather(
             classes, target.where(counted, torch.zeros_like(target)).unsqueeze(classes)
         ).squeeze(classes)
-        own_sum = -(picked.to(torch.float64) * counted).sum().item()
-        logits = None
+        smoothing = self._smoothing or 0.0
+        own = picked.to(torch.float64)
+        if smoothing > 0:
+            own = (1 - smoothing) * own + smoothing * log_probabilities.mean(classes, dtype=torch.float64)
+        own_sum = -(own * counted).sum().item()
+        logits, made = None, {}
+        self._number += 1
         if self._logits[0] == log_probabilities.data_ptr():
             logits = session.tensor("logits", self._logits[1], layer=None)
+            made = self._follow(self._logits[1], target, counted, smoothing)
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
         session.line(
             "loss",
             **session.place(layer=None),
             operator="cross_entropy",
+            number=self._number,
+            smoothing=self._smoothing,
+            grad=log_probabilities.requires_grad,
+            made=made,
             sum=own_sum if own_sum == own_sum and abs(own_sum) != float("inf") else None,
             targets=int(counted.sum().item()),
             weighted=weight is not None,
@@ -68,11 +98,34 @@ class LossObserver:
             target_buffer=self.buffers.named.get(storage, ""),
         )
 
+    def _follow(self, logits, target, counted, smoothing):
+        """Returns how the logits were made, and follows their gradient; nothing if backward does not reach them."""
+        if logits.grad_fn is None:
+            return {}
+        try:
+            path = LogitsPath(logits)
+            if logits.dim() == 2:
+                said = functools.partial(self.gradient, self._number)
+                LogitsGradient(logits, target, counted, smoothing, path, said)
+        except Exception as error:  # noqa: BLE001: the loss itself is known
+            self.session.trouble("the gradient of a loss", error)
+            return {}
+        made = {"between": path.between, "dtype": path.dtype, "parameter": "", "tied": False}
+        if path.parameter is not None:
+            made["parameter"] = self.parameter_name(path.parameter)
+            made["tied"] = path.parameter.data_ptr() in self._embedding
+        return made
+
+    @observer
+    def gradient(self, number, compared):
+        self.session.line("loss_gradient", **self.session.place(layer=None), number=number, **compared())
+
     @observer
     def embedding(self, args, kwargs, results):
         """Records an embedding outside the layers. The first one embeds tokens, by its place in the model."""
         if self.session.layer is not None or args[1].dtype not in (torch.int32, torch.int64):
             return
+        self._embedding.add(args[0].data_ptr())
         ids = args[1]
         storage = ids.untyped_storage().data_ptr()
         name = self.embedding_names().get(args[0].data_ptr(), "")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The logits of a loss in autograd's graph: what made them, and the gradient that backward brings to them."""
+
+import math
+
+import torch
+
+# Operators that change neither a value, beyond its type, nor the order of the values.
+_SAME_VALUES = {
+    "AliasBackward0",
+    "CloneBackward0",
+    "ReshapeAliasBackward0",
+    "SqueezeBackward1",
+    "ToCopyBackward0",
+    "UnsafeViewBackward0",
+    "UnsqueezeBackward0",
+    "ViewBackward0",
+}
+_PRODUCTS = ("AddmmBackward0", "LinearBackward0", "MmBackward0", "BmmBackward0")
+_MOST_NODES = 32
+# Rows of logits whose gradient is compared: enough to show what a target weighs, few enough to be kept until backward.
+_ROWS = 64
+
+
+def _numel(node):
+    return math.prod(node._input_metadata[0].shape)
+
+
+def _before(node):
+    """Returns the node whose result this one takes, if it takes only one."""
+    taken = [n for n, _ in node.next_functions if n is not None]
+    return taken[0] if len(taken) == 1 else None
+
+
+def _parameter(node):
+    """Returns the leaf that a product multiplies with: a transposed or cast parameter; None if it has no gradient."""
+    for factor, _ in node.next_functions[1:]:
+        for _ in range(4):
+            if factor is None or hasattr(factor, "variable"):
+                break
+            factor = _before(factor)
+        if factor is not None and factor.variable.dim() == 2:
+            return factor.variable
+    return None
+
+
+class LogitsPath:
+    """The nodes from a loss's logits back to the output projection. `base` is the earliest node with the same values
+    in the same order. `between` names the operators from there to the product, and `dtype` is the product's type, None
+    if there is none. `parameter` is the projection's weight, None if it needs no gradient."""
+
+    def __init__(self, logits):
+        self.base = node = logits.grad_fn
+        self.between, self.dtype, self.parameter = [], None, None
+        changed = False
+        for _ in range(_MOST_NODES):
+            if node is None or not node._input_metadata or _numel(node) != logits.numel():
+                break
+            name = node.name()
+            if not changed:
+                self.base = node
+            if name in _PRODUCTS:
+                self.dtype = str(node._input_metadata[0].dtype).removeprefix("torch.")
+                self.parameter = _parameter(node)
+                break
+            if name not in _SAME_VALUES:
+                changed = True
+                self.between.append(name.removesuffix("0").removesuffix("Backward"))
+            node = _before(node)
+
+
+class LogitsGradient:
+    """A comparison of the gradient of some rows of logits with that of a cross entropy: softmax minus the target's
+    distribution, times the weight of one target. `said(fields)` is called in backward."""
+
+    def __init__(self, logits, target, counted, smoothing, path, said):
+        rows = counted.flatten().nonzero().flatten()
+        self._rows = rows[:: max(1, -(-rows.numel() // _ROWS))]
+        classes = logits.shape[-1]
+        some = logits.detach().reshape(-1, classes)[self._rows].double()
+        expected = some.softmax(-1)
+        expected -= smoothing / classes
+        at = target.flatten()[self._rows].unsqueeze(-1)
+        expected.scatter_add_(-1, at, torch.full_like(at, smoothing - 1.0, dtype=torch.float64))
+        # Kept in the logits' type at most: the rows of a large vocabulary fill some MB.
+        self._expected, self._classes, self._said = expected.float(), classes, said
+        path.base.register_prehook(self._came)
+
+    def _came(self, gradients):
+        gradient = gradients[0]
+        if gradient is None or not self._rows.numel():
+            return
+        self._said(lambda: self._compared(gradient.detach()))
+
+    def _compared(self, gradient):
+        got = gradient.reshape(-1, self._classes)[self._rows].double()
+        expected = self._expected.double()
+        squares = (expected * expected).sum(-1)
+        weight = (got * expected).sum(-1) / squares
+        rest = got - weight.unsqueeze(-1) * expected
+        off = rest.norm() / got.norm() if got.norm() > 0 else got.norm()
+        # Where the label is nearly certain, little is left of the gradient but rounding.
+        clear = weight[squares >= squares.max() * 1e-2]
+        mean = (got * expected).sum() / squares.sum()
+        weights = {"least": clear.min().item(), "most": clear.max().item(), "mean": mean.item()}
+        return {"rows": self._rows.numel(), "weight": weights, "off": off.item()}

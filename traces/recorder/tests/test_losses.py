@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording says about the losses that a job computes: their arguments, and what one target weighs."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jobs import EXAMPLES, PACKAGE
+
+sys.path[:0] = [PACKAGE, EXAMPLES]
+
+import ringscope  # noqa: E402
+
+CLASSES = 16
+
+
+class Losses(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.addCleanup(ringscope.stop)
+        self.folder = os.path.join(place.name, "run1")
+        torch.manual_seed(0)
+        self.head = nn.Linear(8, CLASSES, bias=False)
+        self.hidden = torch.randn(2, 5, 8)
+        self.labels = torch.randint(0, CLASSES, (2, 5))
+        self.labels[0, :2] = -100
+
+    def record(self, loss):
+        """Records a step whose loss is loss(logits, labels). Returns its lines by kind, and the loss."""
+        optimizer = torch.optim.SGD(self.head.parameters(), lr=0.1)
+        with ringscope.record(self.folder, model=self.head):
+            value = loss(self.head(self.hidden), self.labels)
+            value.backward()
+            optimizer.step()
+        with open(os.path.join(self.folder, "rank-00000.jsonl"), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual([line for line in lines if line["line"] == "trouble"], [])
+        kinds = ("loss", "loss_gradient")
+        return {kind: [line for line in lines if line["line"] == kind] for kind in kinds}, value
+
+    def test_a_plain_loss_gives_each_target_the_same_weight(self):
+        lines, _ = self.record(lambda z, y: F.cross_entropy(z.flatten(0, 1), y.flatten()))
+        loss, gradient = lines["loss"][0], lines["loss_gradient"][0]
+        self.assertTrue(loss["grad"])
+        self.assertEqual(loss["smoothing"], 0)
+        self.assertEqual(loss["made"]["parameter"], "weight")
+        self.assertEqual(loss["made"]["dtype"], "float32")
+        for name in ("least", "most", "mean"):
+            self.assertAlmostEqual(gradient["weight"][name], 1 / 8, places=6)
+        self.assertLess(gradient["off"], 1e-6)
+
+    def test_label_smoothing_is_part_of_the_sum(self):
+        def loss(z, y):
+            return F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="sum", label_smoothing=0.25)
+
+        lines, value = self.record(loss)
+        self.assertEqual(lines["loss"][0]["smoothing"], 0.25)
+        self.assertAlmostEqual(lines["loss"][0]["sum"], value.item(), places=4)
+        self.assertLess(lines["loss_gradient"][0]["off"], 1e-6)
+
+    def test_a_z_loss_shows_in_the_gradient_of_the_logits(self):
+        def loss(z, y):
+            return F.cross_entropy(z.flatten(0, 1), y.flatten()) + 0.01 * z.logsumexp(-1).square().mean()
+
+        self.assertGreater(self.record(loss)[0]["loss_gradient"][0]["off"], 1e-3)
+
+    def test_an_evaluation_has_no_gradient(self):
+        def loss(z, y):
+            with torch.no_grad():
+                F.cross_entropy(self.head(self.hidden).flatten(0, 1), y.flatten())
+            return F.cross_entropy(z.flatten(0, 1), y.flatten())
+
+        lines, _ = self.record(loss)
+        self.assertEqual([line["grad"] for line in lines["loss"]], [False, True])
+        self.assertEqual([line["number"] for line in lines["loss_gradient"]], [2])
+
+    def test_changes_of_the_logits_after_the_projection_are_named(self):
+        def loss(z, y):
+            return F.cross_entropy((3 * torch.tanh(z / 3)).float().flatten(0, 1), y.flatten())
+
+        made = self.record(loss)[0]["loss"][0]["made"]
+        self.assertEqual(made["between"], ["Mul", "Tanh", "Div"])
+
+    def test_the_product_has_the_type_in_which_autocast_ran_it(self):
+        def loss(z, y):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                z = self.head(self.hidden)
+            return F.cross_entropy(z.float().flatten(0, 1), y.flatten())
+
+        self.assertEqual(self.record(loss)[0]["loss"][0]["made"]["dtype"], "bfloat16")
+
+
+if __name__ == "__main__":
+    unittest.main()
