@@ -62,6 +62,14 @@ struct RecordedJob {
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<std::size_t>> shards_of_;
 };
 
+/// Removes the lines of forward passes that backward does not reach from training steps that have
+/// others: an evaluation between two steps is no part of either.
+void leaveOutEvaluations(RankLines& rank);
+/// Returns the position, among the losses of a microbatch, of the one whose targets are the labels:
+/// the first of those with most targets on all ranks. Heads that predict later tokens have fewer.
+std::size_t mainLoss(const RecordedJob& job, std::int32_t train_step);
+/// Adds the losses that each rank called.
+void addCalledLosses(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these
 /// ranks gets the whole tensor. Its hash and values follow from those of the parts.
 void joinParts(RecordedJob& job);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "traces/exchange/import/recording/labels.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
@@ -20,13 +21,15 @@ std::function<Bytes()> made(Bytes bytes) {
 class LossLines {
  public:
   LossLines(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink)
-      : job_(job), rank_(rank), lines_(lines), sink_(sink) {}
+      : job_(job), rank_(rank), lines_(lines), sink_(sink) {
+    findHeads();
+  }
 
   /// Adds the targets in the shape of the token ids. A loss that left out the last row of each
   /// sequence has no target there.
   void addTargets() {
     for (const Line& line : rank_.lines) {
-      if (line.kind() != "loss") continue;
+      if (line.kind() != "loss" || isOfAnotherHead(line)) continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
       const Line* targets = lines_.of(line.part("tensors").whole("targets"));
       const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
@@ -59,7 +62,7 @@ class LossLines {
     std::map<std::int32_t, std::pair<double, std::int64_t>> sums;
     std::set<std::int32_t> unknown;
     for (const Line& line : rank_.lines) {
-      if (line.kind() != "loss") continue;
+      if (line.kind() != "loss" || isOfAnotherHead(line)) continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
       const auto sum = line.real("sum");
       const std::int64_t targets = line.whole("targets");
@@ -78,6 +81,26 @@ class LossLines {
   }
 
  private:
+  /// Finds the losses of heads that predict later tokens. With such heads, the losses of a
+  /// microbatch have more rows than the rank has tokens.
+  void findHeads() {
+    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<const Line*>> all;
+    for (const Line& line : rank_.lines)
+      if (line.kind() == "loss")
+        all[{line.place(Direction::kForward).train_step, line.whole("microbatch", 0)}].push_back(
+            &line);
+    for (const auto& [place, lines] : all) {
+      const ShardRecord* ids = job_.shard("input_ids", place.first, rank_.rank);
+      std::int64_t rows = 0;
+      for (const Line* line : lines) rows += countElements(line->wholes("shape"));
+      if (lines.size() < 2 || !ids || rows <= countElements(ids->local_shape)) continue;
+      const std::size_t main = mainLoss(job_, place.first);
+      for (std::size_t at = 0; at < lines.size(); ++at)
+        if (at != main) heads_.insert(lines[at]);
+    }
+  }
+  bool isOfAnotherHead(const Line& line) const { return heads_.contains(&line); }
+
   // sums of so many targets are exact
   static constexpr std::int64_t kMostTargets = std::int64_t{1} << 40;
 
@@ -114,6 +137,7 @@ class LossLines {
   const RankLines& rank_;
   const TensorLines& lines_;
   TensorSink& sink_;
+  std::set<const Line*> heads_;
 };
 
 }  // namespace

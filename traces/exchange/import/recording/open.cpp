@@ -95,6 +95,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   RecordedJob job;
   job.folder = folder;
   job.ranks = readRankFiles(folder);
+  for (RankLines& rank : job.ranks) leaveOutEvaluations(rank);
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
@@ -107,6 +108,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addEvents(job);
   addMemory(job);
   addNotes(job);
+  addCalledLosses(job);
   leaveOutImpossible(job);
   return makeSource(job);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which losses a training step consists of.
+#include "traces/format/trace/called_losses.h"
+
+#include <algorithm>
+#include <set>
+
+#include "traces/exchange/import/recording/job.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Reports whether backward does not reach this loss. Older recorders do not say.
+bool isEvaluation(const Line& loss) {
+  return loss.has("grad") && !loss.flag("grad");
+}
+
+/// Reports whether a line of a forward pass would be taken for one of the training step.
+bool isOfForward(const Line& line) {
+  static const std::set<std::string_view> kKinds = {"buffer", "given", "embedding", "loss"};
+  static const std::set<std::string> kTensors = {"logits", "targets", "embedding_input",
+                                                 "whole_buffer", "buffer"};
+  return kKinds.contains(line.kind()) ||
+         (line.kind() == "tensor" && kTensors.contains(line.text("what")));
+}
+
+bool isBorder(const Line& line) {
+  static const std::set<std::string_view> kKinds = {"loss", "loss_gradient", "optimizer", "step"};
+  return kKinds.contains(line.kind());
+}
+
+std::int32_t stepOf(const Line& line) {
+  return line.place(Direction::kForward).train_step;
+}
+
+std::set<std::int32_t> stepsWithBackward(const RankLines& rank) {
+  std::set<std::int32_t> steps;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "loss" && line.flag("grad")) steps.insert(stepOf(line));
+  return steps;
+}
+
+CalledLoss readLoss(const Line& line) {
+  CalledLoss loss;
+  const Line made = line.part("made");
+  loss.microbatch = static_cast<std::int32_t>(line.whole("microbatch", 0));
+  loss.targets = line.whole("targets", 0);
+  loss.weighted = line.flag("weighted");
+  loss.smoothing = line.real("smoothing");
+  loss.parameter = made.text("parameter");
+  loss.dtype = made.text("dtype");
+  loss.tied = made.flag("tied");
+  loss.between = made.texts("between");
+  return loss;
+}
+
+/// The losses of one rank by training step.
+std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) {
+  std::map<std::int32_t, std::vector<CalledLoss>> losses;
+  std::map<std::int64_t, std::vector<Line>> gradients;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "loss_gradient") gradients[line.whole("number")].push_back(line);
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "loss" || !line.flag("grad")) continue;
+    CalledLoss loss = readLoss(line);
+    const auto found = gradients.find(line.whole("number"));
+    if (found != gradients.end() && found->second.size() == 1) {
+      const Line weight = found->second.front().part("weight");
+      const auto least = weight.real("least"), most = weight.real("most"),
+                 mean = weight.real("mean"), off = found->second.front().real("off");
+      if (least && most && mean && off) loss.weights = {*least, *most, *mean, *off};
+    }
+    losses[stepOf(line)].push_back(std::move(loss));
+  }
+  return losses;
+}
+
+}  // namespace
+
+void leaveOutEvaluations(RankLines& rank) {
+  const std::set<std::int32_t> steps = stepsWithBackward(rank);
+  std::set<std::size_t> left_out;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < rank.lines.size(); ++i) {
+    const Line& line = rank.lines[i];
+    if (line.kind() == "loss" && isEvaluation(line) && steps.contains(stepOf(line)))
+      for (std::size_t at = begin; at <= i; ++at)
+        if (isOfForward(rank.lines[at])) left_out.insert(at);
+    if (isBorder(line)) begin = i + 1;
+  }
+  std::size_t at = 0;
+  std::erase_if(rank.lines, [&](const Line&) { return left_out.contains(at++); });
+}
+
+std::size_t mainLoss(const RecordedJob& job, std::int32_t train_step) {
+  std::vector<std::int64_t> targets;
+  for (const RankLines& rank : job.ranks) {
+    std::map<std::int64_t, std::size_t> next;
+    for (const Line& line : rank.lines) {
+      if (line.kind() != "loss" || stepOf(line) != train_step) continue;
+      const std::size_t at = next[line.whole("microbatch", 0)]++;
+      if (at >= targets.size()) targets.resize(at + 1, 0);
+      targets[at] += line.whole("targets", 0);
+    }
+  }
+  return static_cast<std::size_t>(std::ranges::max_element(targets) - targets.begin());
+}
+
+void addCalledLosses(RecordedJob& job) {
+  std::map<std::int32_t, nlohmann::json> steps;
+  for (const RankLines& rank : job.ranks)
+    for (const auto& [step, losses] : lossesOf(rank)) {
+      nlohmann::json& own = steps[step][toString(rank.rank)] = nlohmann::json::array();
+      for (const CalledLoss& loss : losses) own.push_back(toJson(loss));
+    }
+  for (const auto& [step, ranks] : steps)
+    job.notes.push_back({calledLossesKey(step), ranks.dump()});
+}
+
+}  // namespace ringscope::traces

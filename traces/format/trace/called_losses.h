@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+
+/// One call of cross entropy in a recorded PyTorch job whose gradient backward computes.
+struct CalledLoss {
+  /// The weights of single targets in the gradient that backward brought to the logits.
+  struct Weights {
+    double least = 0, most = 0, mean = 0;
+    double off = 0;  ///< share of that gradient which these weights do not explain
+  };
+  std::int32_t microbatch = 0;
+  std::int64_t targets = 0;
+  bool weighted = false;             ///< classes have weights
+  std::optional<double> smoothing;   ///< label smoothing; nullopt: not known
+  std::optional<Weights> weights;    ///< nullopt: not observed exactly once
+  std::string parameter;             ///< weight of the output projection; empty: not known
+  std::string dtype;                 ///< type of the projection's product; empty: not known
+  bool tied = false;                 ///< that weight also embeds tokens
+  std::vector<std::string> between;  ///< operators between the product and the logits
+};
+
+/// Returns the losses of a rank in a training step, in order; empty when they were not recorded.
+std::vector<CalledLoss> calledLosses(const Trace& trace, std::int32_t train_step, WorldRank rank);
+
+/// The key of the note with the losses of a training step: {"RANK": [loss, …]}.
+std::string calledLossesKey(std::int32_t train_step);
+nlohmann::json toJson(const CalledLoss& loss);
+
+}  // namespace ringscope::traces
