@@ -117,13 +117,24 @@ TEST(ShiftLabelsPerShardRuleTest, TargetsAtTheEndsMayBeLeftOutWhenOthersAreToo) 
   const std::string masked = inParts("11,-100,13,-100", "15,16,17,-100");
   const auto answer = answerFrom("shift_labels_per_shard", masked);
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
-  EXPECT_NE(answer.would_settle.find("elsewhere 1 label is left out too"), std::string::npos)
+  EXPECT_NE(answer.would_settle.find("of 2 other tokens between two targets 1 has none"),
+            std::string::npos)
       << answer.would_settle;
   EXPECT_EQ(findVerdict("labels_shifted_twice", masked), Verdict::kClear);
-  std::string steps = masked;  // 1 of 6 labels within shards: unlikely to be chance in so many
-                               // steps
-  for (int step = 1; step < 6; ++step) steps += atStep(masked, step);
-  EXPECT_EQ(findVerdict("shift_labels_per_shard", steps), Verdict::kFound);
+}
+
+TEST(ShiftLabelsPerShardRuleTest, APromptDoesNotExplainLostTargetsBetweenTargets) {
+  const auto steps = [](const std::string& step) {
+    std::string all = step;
+    for (int at = 1; at < 8; ++at) all += atStep(step, at);
+    return all;
+  };
+  const std::string prompt = inParts("-100,12,13,-100", "15,16,17,-100");
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", prompt), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", steps(prompt)), Verdict::kFound);
+  const std::string random = inParts("11,-100,13,-100", "15,16,17,-100");
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", steps(random)), Verdict::kNotObservable)
+      << "half of the tokens between two targets have none";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, CountsTheBatchOfATpGroupOnce) {

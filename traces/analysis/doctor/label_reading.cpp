@@ -16,14 +16,19 @@ namespace {
 /// That all shards of all steps lack their last target, if each were left out by chance.
 constexpr double kNoCoincidence = 1e-4;
 
-/// Returns the probability that `lost` labels at the ends of shards are left out by right. If other
-/// labels are left out, each label is as likely as those. If none is, its likelihood is not known,
-/// and all likelihoods count as equally probable: the probability that `lost` labels and no other
-/// of all labels are left out is then B(lost + 1, labels + 1).
+/// Returns the probability that `lost` labels at the ends of shards are left out by right. Both
+/// neighbours of each have a target. If other labels are left out, those between two targets tell
+/// how often this happens within shards: `alone` of `between`, where a rate near 0 is expected
+/// beforehand (Beta(1/4, 1/4)). If no other is left out, all rates count as equally probable: the
+/// probability that `lost` labels and no other are left out is then B(lost + 1, labels + 1).
 double chanceOf(const LabelCounts& c) {
+  constexpr double kPrior = 0.25;
   const auto lost = static_cast<double>(c.lost), labels = static_cast<double>(c.labels);
-  if (c.left_out > 0)
-    return std::pow(static_cast<double>(c.left_out) / static_cast<double>(c.inner), lost);
+  if (c.left_out > 0) {
+    const auto alone = static_cast<double>(c.alone), between = static_cast<double>(c.between);
+    return std::exp(std::lgamma(alone + kPrior + lost) - std::lgamma(alone + kPrior) +
+                    std::lgamma(between + 2 * kPrior) - std::lgamma(between + 2 * kPrior + lost));
+  }
   return std::exp(std::lgamma(lost + 1) + std::lgamma(labels + 1) - std::lgamma(lost + labels + 2));
 }
 
@@ -43,9 +48,12 @@ LabelReading judge(const LabelCounts& c) {
     reading.chance = chanceOf(c);
     reading.missing =
         c.left_out > 0
-            ? "needs labels that are left out at the ends of shards alone; elsewhere " +
-                  describeCount(c.left_out, "label") + (c.left_out == 1 ? " is" : " are") +
-                  " left out too"
+            ? "needs more ends of shards: the last token of a shard has no target in " +
+                  describeCount(c.lost, "place") + " between two targets, and of " +
+                  describeCount(c.between, "other token") + " between two targets " +
+                  describeCount(c.alone) + (c.alone == 1 ? " has" : " have") +
+                  " none, so that chance gives this once in " +
+                  describeSignificant(1 / reading.chance, 2)
             : "needs more labels, or more ends of shards: of " + describeCount(c.labels + c.lost) +
                   " labels the " + std::to_string(c.lost) +
                   " at the ends of shards may be left out by "
@@ -97,6 +105,7 @@ LabelReading computedLabels(const Trace& trace) {
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
   bool any_right = false;
   std::optional<LabelReading> perhaps;
+  LabelCounts pooled;
   std::set<std::pair<std::int32_t, std::vector<std::uint64_t>>> seen;
   for (const std::int32_t train_step : stepsWithLabels(trace))
     for (const auto& members : sequenceGroups(trace)) {
@@ -104,16 +113,18 @@ LabelReading computedLabels(const Trace& trace) {
       const auto tokens = SequenceTokens::of(trace, train_step, members);
       if (!tokens) continue;
       const IntentRecord* meant = trace.intent(train_step, tokens->ranks().front().rank);
-      LabelReading reading = judge(countLabels(*tokens, meant));
+      const LabelCounts counts = countLabels(*tokens, meant);
+      LabelReading reading = judge(counts);
       reading.place = {train_step};
       if (reading.are == LabelsAre::kNextTokens) {
         any_right = true;
         reading.targets += all.targets;
         all = std::move(reading);
       } else if (reading.are == LabelsAre::kPerhapsPerShard) {
-        const double chance = perhaps ? perhaps->chance * reading.chance : reading.chance;
-        if (!perhaps) perhaps = std::move(reading);
-        perhaps->chance = chance;
+        pooled += counts;
+        const LabelReading first = perhaps.value_or(reading);
+        perhaps = judge(pooled);
+        perhaps->place = first.place;
       } else if (reading.are != LabelsAre::kUnknown || !any_right || reading.wrong > 0) {
         return reading;
       }

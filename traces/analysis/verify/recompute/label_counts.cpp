@@ -37,6 +37,10 @@ class LabelCounter {
     const double label = rank.label(row, i);
     const bool last = i + 1 == rank.tokens.size();
     counts_.inner += !last;
+    if (!last && i > 0 && rank.label(row, i - 1) >= 0 && rank.label(row, i + 1) >= 0) {
+      ++counts_.between;
+      counts_.alone += label < 0;
+    }
     if (label < 0) return readIgnored(rank, row, i, last);
     ++counts_.labels;
     const TokenIndex next = rank.tokens[i].next();
@@ -112,7 +116,8 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
   for (const auto count :
        {&LabelCounts::labels, &LabelCounts::targets, &LabelCounts::wrong, &LabelCounts::within,
         &LabelCounts::wrong_within, &LabelCounts::unlike_local, &LabelCounts::lost,
-        &LabelCounts::undeclared, &LabelCounts::inner, &LabelCounts::left_out})
+        &LabelCounts::undeclared, &LabelCounts::inner, &LabelCounts::left_out,
+        &LabelCounts::between, &LabelCounts::alone})
     this->*count += more.*count;
   of_sequence += more.of_sequence;
   of_shard += more.of_shard;

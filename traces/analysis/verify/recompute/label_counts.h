@@ -32,6 +32,8 @@ struct LabelCounts {
   std::int64_t undeclared = 0;    ///< labels that are lost unless a document ends there
   std::int64_t inner = 0, left_out = 0;  ///< inner: tokens before the shard's end; left_out: those
                                          ///< without a target
+  std::int64_t between = 0, alone = 0;   ///< between: inner tokens whose neighbours have a target;
+                                         ///< alone: those without a target of their own
   WorldRank first;                       ///< first rank with a wrong or lost label
 
   /// Reports whether the labels at the ends of shards may have been left out on purpose: the others
