@@ -34,16 +34,17 @@ GradientScale ofStep(const Trace& trace, std::int32_t train_step) {
     return reading;
   }
   reading.scale = head.isScaled() ? cpFactor(head.factor, trace.run()->cp, head.rounding) : 0;
-  if (head.isMadeSmaller())
+  if (head.open.empty() && head.isMadeSmaller())
     reading.are = GradientsAre::kScaledByRank;
   else if (reading.scale > 0)
     reading.are = GradientsAre::kScaledByCp;
   reading.recorded = true;
-  reading.wrong = reading.are == GradientsAre::kUnknown;
+  reading.wrong = reading.are == GradientsAre::kUnknown && head.open.empty();
   reading.missing =
       "needs gradients that follow from the recorded logits and labels in a way that "
       "is known; that of " +
-      head.parameter + " in step " + std::to_string(train_step) + " does not";
+      head.parameter + " in step " + std::to_string(train_step) + " does not" +
+      (head.open.empty() ? "" : "; " + head.open);
   return reading;
 }
 

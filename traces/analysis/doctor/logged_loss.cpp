@@ -122,6 +122,8 @@ LoggedLoss readStep(const Trace& trace, std::int32_t train_step) {
     loss.missing = "needs a token that has a target";
   } else {
     nameWrongOne(loss, right, trace.run()->cp);
+    // Another job may log more than its targets' loss, such as an auxiliary loss.
+    loss.wrong = loss.wrong && !isForeign(trace);
   }
   return loss;
 }

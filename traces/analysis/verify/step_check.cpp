@@ -35,20 +35,22 @@ nlohmann::json hypothesesJson(const Check& check, const char* gives) {
 }
 
 nlohmann::json toJson(const ScalarCheck& check) {
-  nlohmann::json json = {{"logged", number(check.logged)},
-                         {"exact", number(check.exact)},
-                         {"limit", number(check.limit)},
-                         {"ratio", number(check.ratio())},
-                         {"skipped", check.skipped}};
-  if (check.isWrong()) json["hypotheses"] = hypothesesJson(check, "gives");
+  nlohmann::json json = {{"logged", number(check.logged)}, {"exact", number(check.exact)},
+                         {"limit", number(check.limit)},   {"ratio", number(check.ratio())},
+                         {"skipped", check.skipped},       {"open", check.open}};
+  if (check.differs()) json["hypotheses"] = hypothesesJson(check, "gives");
   return json;
 }
 
 nlohmann::json toJson(const GradientCheck& check) {
-  nlohmann::json json = {{"parameter", check.parameter},       {"off", number(check.off)},
-                         {"limit", number(check.limit)},       {"ratio", number(check.ratio())},
-                         {"rank", traces::toJson(check.rank)}, {"skipped", check.skipped}};
-  if (check.isWrong()) json["hypotheses"] = hypothesesJson(check, "off");
+  nlohmann::json json = {{"parameter", check.parameter},
+                         {"off", number(check.off)},
+                         {"limit", number(check.limit)},
+                         {"ratio", number(check.ratio())},
+                         {"rank", traces::toJson(check.rank)},
+                         {"skipped", check.skipped},
+                         {"open", check.open}};
+  if (check.differs()) json["hypotheses"] = hypothesesJson(check, "off");
   return json;
 }
 
@@ -80,21 +82,32 @@ std::string explanations(const Check& check, Words&& words) {
   return text + (check.untried.empty() ? "" : "    – not tried: " + check.untried + "\n");
 }
 
+/// Returns "✓", "✗", or "–" for a difference that a right run may have.
+template <typename Check>
+std::string markOf(const Check& check) {
+  return check.isWrong() ? "  ✗ " : check.differs() ? "  – " : "  ✓ ";
+}
+
+template <typename Check>
+std::string whyOpen(const Check& check) {
+  return check.differs() && !check.isWrong() ? "    " + check.open + "\n" : "";
+}
+
 std::string toText(const ScalarCheck& check) {
   if (!check.ratio()) return "  – " + check.what + ": " + check.skipped + "\n";
-  return std::string("  ") + (check.isWrong() ? "✗ " : "✓ ") + check.what + ": logged " +
-         describeSignificant(*check.logged, 8) + ", recomputed " +
-         describeSignificant(*check.exact, 8) + ", " + describeRatio(*check.ratio()) +
-         " its limit\n" + explanations(check, loggedWords);
+  return markOf(check) + check.what + ": logged " + describeSignificant(*check.logged, 8) +
+         ", recomputed " + describeSignificant(*check.exact, 8) + ", " +
+         describeRatio(*check.ratio()) + " its limit\n" + whyOpen(check) +
+         explanations(check, loggedWords);
 }
 
 std::string toText(const GradientCheck& check) {
   const std::string what = "gradient of " + check.parameter + ": ";
   if (!check.ratio()) return "  – " + what + check.skipped + "\n";
-  return std::string("  ") + (check.isWrong() ? "✗ " : "✓ ") + what + "off by " +
-         percent(check.off) + " of its size from what logits and labels give" +
+  return markOf(check) + what + "off by " + percent(check.off) +
+         " of its size from what logits and labels give" +
          (check.rank.exists() ? ", most on rank " + toString(check.rank) : "") + ", " +
-         describeRatio(*check.ratio()) + " its limit\n" +
+         describeRatio(*check.ratio()) + " its limit\n" + whyOpen(check) +
          explanations(check, [](const Rounded& gives) { return "off by " + percent(gives.value); });
 }
 

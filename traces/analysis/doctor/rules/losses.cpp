@@ -5,6 +5,7 @@
 #include "traces/analysis/doctor/logged_loss.h"
 #include "traces/analysis/doctor/merge_reading.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/target_weights.h"
 #include "traces/format/schema/other_tensors.h"
 
 namespace ringscope::traces {
@@ -44,9 +45,10 @@ constexpr FindingWords kLost = {
 
 }  // namespace
 
-// The logged loss is not the mean of each rank's own mean.
+// Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean.
 RuleResult checkMeanOfLocalMeans(const Trace& trace) {
-  return answerFrom(readLoggedLoss(trace), LossIs::kMeanOfMeans, kMeanOfMeans);
+  return answerFrom(readTargetWeights(trace),
+                    answerFrom(readLoggedLoss(trace), LossIs::kMeanOfMeans, kMeanOfMeans));
 }
 
 // The logged loss is neither cp times the mean over all targets, nor that divided by cp.

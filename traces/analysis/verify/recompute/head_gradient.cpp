@@ -62,6 +62,7 @@ std::vector<std::int32_t> stepsWithGradients(const Trace& trace) {
 HeadGradient fitHeadGradient(const HeadParts& head) {
   HeadGradient reading;
   reading.parameter = head.parameter;
+  reading.open = head.open;
   reading.rounding = head.rounding;
   if (!head.alike) {
     reading.missing = "needs gradients that all ranks have alike";

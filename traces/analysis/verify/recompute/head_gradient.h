@@ -21,6 +21,7 @@ struct HeadGradient {
   std::string missing;    ///< reason why it is unknown; empty: it is known
   bool recorded = false;  ///< true: no capture would keep more
   std::string parameter;
+  std::string open;               ///< reason why it may have other parts too; empty: it has none
   double rounding = 0;            ///< share that rounding explains
   double off = 0;                 ///< share by which the two sides differ
   double factor = 1;              ///< best common factor of all ranks

@@ -7,6 +7,7 @@
 
 #include "traces/analysis/verify/recompute/least_squares.h"
 #include "traces/analysis/verify/recompute/sixteen_bits.h"
+#include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/format/core/to_index.h"
 
 namespace ringscope::traces {
@@ -18,7 +19,7 @@ using Values = std::vector<double>;
 constexpr std::size_t kRows = 32, kColumns = 16;
 constexpr double kLargestToken = 1e15;
 constexpr const char* kHead = "lm_head.weight";
-constexpr const char* kTied = "model.embed_tokens.weight";
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
 
 /// The part of the vocabulary in one slice, and the tokens that are compared.
 struct Choice {
@@ -28,12 +29,19 @@ struct Choice {
 
 class HeadReader {
  public:
-  HeadReader(const Trace& trace, std::int32_t train_step) : trace_(trace), train_step_(train_step) {
+  HeadReader(const Trace& trace, std::int32_t train_step)
+      : trace_(trace), train_step_(train_step), loss_(stepLoss(trace, train_step)) {
+    head_.open = loss_.isKnown() ? loss_.unlike_product : loss_.unlike;
+    if (!loss_.parameter.empty()) {
+      head_.parameter = loss_.parameter;
+      return;
+    }
     const bool has_head = std::ranges::any_of(trace.tensors(), [&](const TensorRecord& tensor) {
       return tensor.tensor == TensorName{TensorKind::kGradient, kHead} &&
              tensor.place.train_step == train_step;
     });
-    head_.parameter = has_head ? kHead : kTied;
+    head_.parameter = has_head ? kHead : kEmbedding;
+    loss_.tied = !has_head;
   }
 
   HeadParts read() {
@@ -164,7 +172,7 @@ class HeadReader {
   /// Chooses labels of every rank first, because these distinguish the ranks' parts, then any
   /// tokens. Columns are chosen evenly.
   void choose(std::size_t size) {
-    if (choices_.empty() && head_.parameter == kTied) taken_ = inputTokens();
+    if (choices_.empty() && loss_.tied) taken_ = inputTokens();
     Choice choice;
     choice.first = choices_.empty() ? 0 : choices_.back().first + choices_.back().size;
     choice.size = size;
@@ -199,8 +207,10 @@ class HeadReader {
         throw MissingTensor{"needs logits for every label", true};
       head_.slices[s].parts.emplace_back(choices_[s].rows.size() * choices_[s].columns.size(), 0);
     }
-    const bool narrow = std::ranges::all_of(
-        logits, [](const LoadedTensor& tensor) { return fitSixteenBits(tensor.values); });
+    const bool narrow =
+        loss_.narrow_product || std::ranges::all_of(logits, [](const LoadedTensor& tensor) {
+          return fitSixteenBits(tensor.values);
+        });
     head_.rounding = std::max(head_.rounding, narrow ? 0.015 : 1e-3);
     for (std::size_t token = 0; token < tokens; ++token)
       if (labels_[owner][token] >= 0) addToken(owner, token, logits);
@@ -217,12 +227,13 @@ class HeadReader {
       for (std::size_t i = 0; i < choices_[s].size; ++i) sum += std::exp(logit(s, i) - largest);
     const double lse = largest + std::log(sum);
     const double label = labels_[owner][token];
+    const auto classes = static_cast<double>(choices_.back().first + choices_.back().size);
     for (std::size_t s = 0; s < choices_.size(); ++s) {
       double* part = head_.slices[s].parts[owner].data();
       for (const std::size_t row : choices_[s].rows) {
         const bool is_label = static_cast<double>(choices_[s].first + row) == label;
-        const double dlogit =
-            (std::exp(logit(s, row) - lse) - (is_label ? 1 : 0)) / head_.targets();
+        const double target = (is_label ? 1 - loss_.smoothing : 0) + loss_.smoothing / classes;
+        const double dlogit = (std::exp(logit(s, row) - lse) - target) / head_.targets();
         for (const std::size_t column : choices_[s].columns) *part++ += dlogit * logit(s, column);
       }
     }
@@ -244,6 +255,7 @@ class HeadReader {
 
   const Trace& trace_;
   std::int32_t train_step_;
+  StepLoss loss_;
   HeadParts head_;
   std::vector<Values> labels_;    // of each owner
   std::set<std::int64_t> taken_;  // tokens that are not compared

@@ -33,6 +33,7 @@ struct HeadParts {
   double rounding = 0;  ///< share of the larger side's 2-norm that rounding explains, as measured
   std::vector<Owner> owners;
   std::vector<Slice> slices;
+  std::string open;   ///< reason why the gradient may have other parts too; empty: it has none
   bool alike = true;  ///< all recorded gradients of a slice are equal
 
   double targets() const;

@@ -55,6 +55,7 @@ GradientCheck checkGradient(const Trace& trace, std::int32_t train_step) {
     check.parameter = head.parameter;
     check.off = off.share;
     check.limit = head.rounding;
+    check.open = head.open;
     if (!head.alike) check.rank = off.rank;
   } catch (const MissingTensor& missing) {
     check.skipped =

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/schema/other_tensors.h"
+#include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
 namespace {
@@ -43,7 +46,8 @@ LossSum lossOf(const Trace& trace, std::int32_t train_step, WorldRank rank) {
                           : unitRoundoff(DType::kFloat32);
   const auto logits = joinedLogits(slices, labels.values.size());
   return crossEntropySum(logits, labels.values,
-                         static_cast<std::int64_t>(logits.size() / labels.values.size()), sums);
+                         static_cast<std::int64_t>(logits.size() / labels.values.size()), sums,
+                         stepLoss(trace, train_step).smoothing);
 }
 
 /// Returns the only element of a recorded tensor.
@@ -109,7 +113,7 @@ Rounded meanOverTargets(const std::vector<RankLoss>& ranks) {
 }
 
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,
-                        std::int64_t vocabulary, double sums) {
+                        std::int64_t vocabulary, double sums, double smoothing) {
   const auto width = static_cast<std::size_t>(std::max<std::int64_t>(0, vocabulary));
   if (width == 0 || logits.size() % width != 0 || logits.size() / width != labels.size())
     throw inputError("the logits do not fit the labels");
@@ -127,7 +131,11 @@ LossSum crossEntropySum(std::span<const double> logits, std::span<const double> 
     }
     for (const double logit : row) sum += std::exp(logit - largest);
     const double lse = largest + std::log(sum);
-    const double of_token = lse - row[static_cast<std::size_t>(labels[token])];
+    const double spread =
+        smoothing > 0 ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(width)
+                      : 0;
+    const double of_token =
+        lse - (1 - smoothing) * row[static_cast<std::size_t>(labels[token])] - smoothing * spread;
     loss.sum += of_token;
     ++loss.targets;
     // Roundings: lse, the argument of its logarithm, and two differences.
@@ -140,20 +148,28 @@ LossSum crossEntropySum(std::span<const double> logits, std::span<const double> 
 }
 
 ScalarCheck checkLoss(const Trace& trace, std::int32_t train_step) {
-  return checkLogged(trace, train_step, "loss", [&] {
+  const bool several = stepLoss(trace, train_step).several_calls;
+  ScalarCheck check = checkLogged(trace, train_step, "loss", [&] {
     for (const WorldRank rank : tokenOwners(trace)) {
       const IntentRecord* intent = trace.intent(train_step, rank);
       if (!intent || intent->loss != LossReduction::kMeanOverTargets)
         throw MissingValue{
             "how the losses of several ranks were meant to become one is not recorded"};
     }
-    const RankLosses losses = recomputedLosses(trace, train_step);
+    const RankLosses losses =
+        several ? rankLosses(trace, train_step) : recomputedLosses(trace, train_step);
     if (!losses.missing.empty()) throw MissingValue{losses.missing};
     if (std::ranges::all_of(losses.ranks,
                             [](const RankLoss& rank) { return rank.own.targets == 0; }))
       throw MissingValue{"no token has a target"};
     return meanOverTargets(losses.ranks);
   });
+  if (isForeign(trace))
+    check.open =
+        "the number is no mean of the recorded labels' cross entropy; whether more was logged, "
+        "such "
+        "as an auxiliary loss, is not recorded";
+  return check;
 }
 
 }  // namespace ringscope::traces

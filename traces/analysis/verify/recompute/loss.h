@@ -21,8 +21,9 @@ struct LossSum {
 /// (−100) is ignored. `sums` is the unit roundoff of the type in which the run computed. The limit
 /// is that of a sum of independent roundings (see row_limits.cpp). Throws inputError when a label
 /// is outside the vocabulary or the sizes do not match.
+/// With label `smoothing`, that share of each target is spread over the vocabulary.
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,
-                        std::int64_t vocabulary, double sums);
+                        std::int64_t vocabulary, double sums, double smoothing = 0);
 
 /// The loss of the tokens of one rank; one rank per tp group.
 struct RankLoss {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/verify/recompute/scalar_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,6 +19,10 @@ double Rounded::ratioFor(double logged) const {
   if (error == 0) return 0;
   return limit > 0 && std::isfinite(error) ? error / limit
                                            : std::numeric_limits<double>::infinity();
+}
+
+bool anyReproduces(const std::vector<NumberHypothesis>& hypotheses) {
+  return std::ranges::any_of(hypotheses, &NumberHypothesis::reproduces);
 }
 
 std::optional<double> ScalarCheck::ratio() const {

@@ -28,6 +28,8 @@ struct NumberHypothesis {
   bool reproduces() const { return ratio <= 1; }
 };
 
+bool anyReproduces(const std::vector<NumberHypothesis>& hypotheses);
+
 /// A number that a run logged, compared with the number that follows from recorded tensors.
 struct ScalarCheck {
   std::string what;  ///< "loss", "grad_norm"
@@ -37,10 +39,14 @@ struct ScalarCheck {
   std::vector<NumberHypothesis> hypotheses;  ///< for a wrong number: the likeliest hypothesis first
   std::string untried;                       ///< for a wrong number: hypotheses that could not be
                                              ///< computed, and why
+  /// Reason why a right run may have another number; empty: it cannot.
+  std::string open;
 
-  /// Returns the ratio; above 1 the number is wrong. nullopt: not compared.
+  /// Returns the ratio; above 1 the number differs. nullopt: not compared.
   std::optional<double> ratio() const;
-  bool isWrong() const { return ratio() && !(*ratio() <= 1); }
+  bool differs() const { return ratio() && !(*ratio() <= 1); }
+  /// Reports whether the number is wrong: a mistake gives it, or it differs and a right run cannot.
+  bool isWrong() const { return differs() && (open.empty() || anyReproduces(hypotheses)); }
 };
 
 /// The recorded gradient of the output projection after the sync, compared with the sum that the
@@ -53,9 +59,11 @@ struct GradientCheck {
   std::string skipped;  ///< reason why it was not compared; empty otherwise
   std::vector<NumberHypothesis> hypotheses;  ///< as in ScalarCheck
   std::string untried;
+  std::string open;  ///< as in ScalarCheck
 
   std::optional<double> ratio() const;
-  bool isWrong() const { return ratio() && !(*ratio() <= 1); }
+  bool differs() const { return ratio() && !(*ratio() <= 1); }
+  bool isWrong() const { return differs() && (open.empty() || anyReproduces(hypotheses)); }
 };
 
 /// Returns a number of a training step's log line (the note "step.N"); nullopt when there is none.

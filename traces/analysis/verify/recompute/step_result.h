@@ -20,6 +20,10 @@ struct StepCheck {
   bool right() const {
     return !labels.isWrong() && !loss.isWrong() && !gradient.isWrong() && !grad_norm.isWrong();
   }
+  /// Reports whether a number is not the recomputed one, which need not be wrong.
+  bool differs() const {
+    return labels.isWrong() || loss.differs() || gradient.differs() || grad_norm.differs();
+  }
   /// Returns how many of the four were compared.
   int compared() const {
     return labels.skipped.empty() + loss.ratio().has_value() + gradient.ratio().has_value() +

@@ -22,7 +22,7 @@ void keepBest(std::vector<NumberHypothesis>& all, NumberHypothesis tried) {
 /// Tries the hypotheses on one number.
 void tryMistakes(const StepSetting& setting, std::optional<Rounded> StepValues::*number,
                  ScalarCheck& check) {
-  if (!check.isWrong()) return;
+  if (!check.differs()) return;
   const Rounded meant{*check.exact, check.limit};
   for (const StepHypothesis& hypothesis : stepHypotheses())
     for (const StepValues& way : hypothesis.make(setting)) {
@@ -94,19 +94,19 @@ void tryMistakes(LabelCheck& check, StepSetting setting) {
 }  // namespace
 
 void tryMistakes(const Trace& trace, StepCheck& check) {
-  if (check.right() && check.labels.areNextTokens()) return;
+  if (!check.differs() && check.labels.areNextTokens()) return;
   if (!trace.run()) {
     check.loss.untried = check.grad_norm.untried = "the sizes of the mesh are not recorded";
     return;
   }
   StepSetting setting{*trace.run(), {}, {}};
   tryMistakes(check.labels, setting);
-  if (check.loss.isWrong() || check.gradient.isWrong())
+  if (check.loss.differs() || check.gradient.differs())
     setting.losses = recomputedLosses(trace, check.train_step).ranks;
-  if (check.grad_norm.isWrong()) setting.norms = gradientNorms(trace, check.train_step);
+  if (check.grad_norm.differs()) setting.norms = gradientNorms(trace, check.train_step);
   tryMistakes(setting, &StepValues::loss, check.loss);
   tryMistakes(setting, &StepValues::grad_norm, check.grad_norm);
-  if (!check.gradient.isWrong()) return;
+  if (!check.gradient.differs()) return;
   const HeadParts head = headParts(trace, check.train_step);
   setting.head = &head;
   tryMistakes(setting, check);

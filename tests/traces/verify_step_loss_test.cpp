@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recorded calls of cross entropy establish about a job's loss, and what follows for verdicts.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/recorded_head.h"
+#include "tests/support/trace_builder.h"
+#include "tests/traces/doctor_answers.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/recompute/step_loss.h"
+#include "traces/analysis/verify/step_check.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::makeTrace;
+
+const std::string kForeign = "note framework \"pytorch\"\n";
+
+/// Returns a call of cross entropy whose targets weigh this much.
+CalledLoss called(double weight = 0.25, std::int64_t targets = 4) {
+  CalledLoss loss;
+  loss.targets = targets;
+  loss.smoothing = 0;
+  loss.weights = CalledLoss::Weights{weight, weight, weight, 1e-8};
+  loss.parameter = "lm_head.weight";
+  loss.dtype = "float32";
+  return loss;
+}
+
+std::string noteOf(int step, const std::vector<std::vector<CalledLoss>>& ranks) {
+  nlohmann::json note = nlohmann::json::object();
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (const CalledLoss& loss : ranks[rank]) note[std::to_string(rank)].push_back(toJson(loss));
+  return "note " + calledLossesKey(step) + " " + note.dump() + "\n";
+}
+
+StepLoss lossOfTwoRanks(const CalledLoss& second) {
+  return stepLoss(
+      *makeTrace(kForeign + "run cp=2\ngroup cp 0,1\n" + noteOf(0, {{called()}, {second}})), 0);
+}
+
+TEST(StepLossTest, ARunOfThisProgramTrainsWithCrossEntropyAlone) {
+  EXPECT_TRUE(stepLoss(*makeTrace("run cp=2\ngroup cp 0,1\n"), 0).isProductKnown());
+}
+
+TEST(StepLossTest, CallsThatExplainTheGradientEstablishTheLoss) {
+  EXPECT_TRUE(lossOfTwoRanks(called()).isProductKnown());
+  EXPECT_FALSE(stepLoss(*makeTrace(kForeign + "run cp=2\ngroup cp 0,1\n"), 0).isKnown());
+}
+
+TEST(StepLossTest, AnotherPartOfTheLogitsGradientLeavesTheLossOpen) {
+  CalledLoss loss = called();
+  loss.weights->off = 0.01;
+  EXPECT_FALSE(lossOfTwoRanks(loss).isKnown());
+  loss.dtype = "bfloat16";
+  EXPECT_TRUE(lossOfTwoRanks(loss).isKnown()) << "rounding";
+}
+
+TEST(StepLossTest, CappedLogitsLeaveTheProductOpen) {
+  CalledLoss loss = called();
+  loss.between = {"Mul"};
+  EXPECT_TRUE(lossOfTwoRanks(loss).isProductKnown());
+  loss.between = {"Mul", "Tanh", "Div"};
+  EXPECT_TRUE(lossOfTwoRanks(loss).isKnown());
+  EXPECT_FALSE(lossOfTwoRanks(loss).isProductKnown());
+}
+
+/// Returns a gradient that is neither right nor a known mistake's, with these recorded calls.
+std::string oddGradient(const std::string& calls) {
+  test::Head head;
+  head.factors = {1.7, -0.4};
+  head.run = kForeign + "run cp=2\n" + calls;
+  return head.text();
+}
+
+TEST(StepLossTest, AnUnexplainedGradientIsNoMistakeOfAnOpenLoss) {
+  const auto trace = makeTrace(oddGradient(""));
+  const StepCheck check = checkStep(*trace, 1);
+  EXPECT_TRUE(check.gradient.differs());
+  EXPECT_FALSE(check.gradient.isWrong());
+  EXPECT_NE(toText(check).find("– gradient of lm_head.weight"), std::string::npos) << toText(check);
+  EXPECT_TRUE(diagnose(*trace).findings.empty());
+}
+
+TEST(StepLossTest, AnUnexplainedGradientOfAKnownLossIsWrong) {
+  const auto trace = makeTrace(oddGradient(noteOf(1, {{called()}, {called()}})));
+  EXPECT_TRUE(checkStep(*trace, 1).gradient.isWrong());
+  ASSERT_FALSE(diagnose(*trace).findings.empty());
+  EXPECT_EQ(diagnose(*trace).findings.front().rule, "unknown_mistake");
+}
+
+TEST(StepLossTest, SmoothedLabelsAreComparedWithTheSmoothedLoss) {
+  const double smoothing = 0.2, log_two = std::log(2.0);
+  const std::vector<double> logits = {1, 0}, labels = {0};
+  const double plain = crossEntropySum(logits, labels, 2, 0).sum;
+  EXPECT_NEAR(crossEntropySum(logits, labels, 2, 0, smoothing).sum, plain + smoothing / 2, 1e-12);
+  EXPECT_NEAR(crossEntropySum({{7, 7}}, labels, 2, 0, smoothing).sum, log_two, 1e-12);
+}
+
+TEST(TargetWeightsTest, AWeightByTheRanksOwnCountIsAMeanOfMeans) {
+  const std::string job = kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n";
+  const auto verdict = [&](const CalledLoss& first, const CalledLoss& second) {
+    return test::findVerdict("mean_of_local_means", job + noteOf(0, {{first}, {second}}));
+  };
+  EXPECT_EQ(verdict(called(0.5, 2), called(0.125, 8)), Verdict::kFound);
+  EXPECT_EQ(verdict(called(0.1, 2), called(0.1, 8)), Verdict::kClear);
+  EXPECT_EQ(verdict(called(0.5, 2), called(0.3, 8)), Verdict::kNotObservable);
+}
+
+TEST(TargetWeightsTest, AWeightByTheMicrobatchsCountIsAMeanOfMeans) {
+  const std::string job = kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n";
+  CalledLoss later = called(0.05, 10);
+  later.microbatch = 1;
+  const std::vector<CalledLoss> rank = {called(0.25, 2), later};
+  const auto found = test::answerFrom("mean_of_local_means", job + noteOf(0, {rank, rank}));
+  ASSERT_EQ(found.verdict, Verdict::kFound);
+  EXPECT_EQ(found.findings.front().confidence, Confidence::kLikely);
+  EXPECT_EQ(found.findings.front().title, "The loss is a mean of the means of microbatches");
+}
+
+}  // namespace
+}  // namespace ringscope::traces

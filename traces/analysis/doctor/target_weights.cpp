@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/target_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "traces/analysis/doctor/shared_readings.h"
+#include "traces/analysis/verify/recompute/step_loss.h"
+#include "traces/analysis/verify/recompute/step_tensors.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// The weight of one target and the number of targets, of a rank in a microbatch.
+struct Weighed {
+  WorldRank rank;
+  std::int32_t microbatch = 0;
+  double weight = 0, targets = 0;
+};
+
+/// Reports whether all numbers are equal up to this share of the largest.
+bool areEqual(const std::vector<double>& numbers, double share) {
+  const auto [least, most] = std::ranges::minmax(numbers);
+  return most - least <= share * std::abs(most);
+}
+
+/// Returns the weights in a cp group; none when one is unknown or is no cross entropy's.
+std::vector<Weighed> weighedIn(const Trace& trace, std::int32_t train_step,
+                               const std::vector<WorldRank>& members, double& share) {
+  std::vector<Weighed> all;
+  std::set<std::pair<WorldRank, std::int32_t>> seen;
+  for (const WorldRank rank : members) {
+    if (tpRanks(trace, rank).front() != rank) continue;
+    for (const CalledLoss& call : calledLosses(trace, train_step, rank)) {
+      if (call.targets == 0) continue;
+      share = std::max(share, 4 * roundingShare(call.dtype));
+      const bool first = seen.emplace(rank, call.microbatch).second;
+      if (!first || !call.weights || call.weighted || !(call.weights->mean > 0) ||
+          !(call.weights->off <= roundingShare(call.dtype)))
+        return {};
+      all.push_back({rank, call.microbatch, call.weights->mean, static_cast<double>(call.targets)});
+    }
+  }
+  return all;
+}
+
+std::string words(const Weighed& one, bool microbatches) {
+  return describeSignificant(one.weight, 4) + " on rank " + toString(one.rank) +
+         (microbatches ? " in microbatch " + std::to_string(one.microbatch) : "") + ", which has " +
+         describeCount(static_cast<std::int64_t>(one.targets), "target");
+}
+
+TargetWeights judge(const std::vector<Weighed>& all, double share) {
+  TargetWeights reading;
+  std::map<std::int32_t, double> targets;
+  for (const Weighed& one : all) targets[one.microbatch] += one.targets;
+  std::vector<double> weights, by_rank, by_microbatch;
+  for (const Weighed& one : all) {
+    weights.push_back(one.weight);
+    by_rank.push_back(one.weight * one.targets);
+    by_microbatch.push_back(one.weight * targets[one.microbatch]);
+  }
+  if (areEqual(weights, share)) {
+    reading.are = TargetsWeigh::kAlike;
+    return reading;
+  }
+  const bool of_ranks = areEqual(by_rank, share);
+  if (!of_ranks && !(targets.size() > 1 && areEqual(by_microbatch, share))) return reading;
+  reading.are = of_ranks ? TargetsWeigh::kByRankCount : TargetsWeigh::kByMicrobatchCount;
+  const auto [least, most] = std::ranges::minmax(all, {}, &Weighed::weight);
+  reading.rank = most.rank;
+  reading.evidence =
+      "In the gradient of the logits one target weighs " + words(most, targets.size() > 1) +
+      ", and " + words(least, targets.size() > 1) + ". The weight times the number of targets " +
+      (of_ranks ? "is the same on every rank." : "of all ranks is the same in every microbatch.");
+  return reading;
+}
+
+std::set<std::int32_t> trainSteps(const Trace& trace) {
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  return steps;
+}
+
+TargetWeights computedWeights(const Trace& trace) {
+  TargetWeights known;
+  for (const std::int32_t train_step : trainSteps(trace))
+    for (const auto& members : sequenceGroups(trace)) {
+      double share = 0;
+      const std::vector<Weighed> all = weighedIn(trace, train_step, members, share);
+      const auto other = [&](const Weighed& one) { return one.rank != all.front().rank; };
+      if (std::ranges::none_of(all, other)) continue;
+      TargetWeights reading = judge(all, share);
+      reading.train_step = train_step;
+      if (reading.are != TargetsWeigh::kAlike) return reading;
+      known = std::move(reading);
+    }
+  return known;
+}
+
+}  // namespace
+
+TargetWeights readTargetWeights(const Trace& trace) {
+  return SharedReadings::of(trace, computedWeights);
+}
+
+RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {
+  if (otherwise.verdict == Verdict::kFound || weights.are == TargetsWeigh::kUnknown)
+    return otherwise;
+  if (weights.are == TargetsWeigh::kAlike)
+    return otherwise.verdict == Verdict::kNotObservable ? clear() : otherwise;
+  const bool of_ranks = weights.are == TargetsWeigh::kByRankCount;
+  return found(
+      {.confidence = Confidence::kLikely,
+       .title = of_ranks ? "The loss is a mean of the ranks' own means"
+                         : "The loss is a mean of the means of microbatches",
+       .place = {weights.train_step},
+       .rank = weights.rank,
+       .buffer = "loss",
+       .evidence = weights.evidence + " This assumes that every target is meant to weigh the same.",
+       .remedy =
+           "Sum the losses of all ranks and microbatches and the numbers of their targets, and "
+           "divide one by the other: loss_sum / targets, not loss.mean() of each."});
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/analysis/doctor/rule.h"
+
+namespace ringscope::traces {
+
+/// What one target weighs on the ranks of a cp group, from the gradients that backward brought to
+/// the logits of a job's cross entropy.
+enum class TargetsWeigh {
+  kUnknown,
+  kAlike,
+  kByRankCount,       ///< as in a mean of the ranks' own means
+  kByMicrobatchCount  ///< as in a mean of the means of microbatches
+};
+struct TargetWeights {
+  TargetsWeigh are = TargetsWeigh::kUnknown;
+  std::int32_t train_step = 0;
+  WorldRank rank;        ///< the rank whose targets weigh most
+  std::string evidence;  ///< in numbers
+};
+
+TargetWeights readTargetWeights(const Trace& trace);
+
+/// Returns the answer about means of means when no logged loss tells it: `otherwise` unless the
+/// weights of targets do.
+RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise);
+
+}  // namespace ringscope::traces
