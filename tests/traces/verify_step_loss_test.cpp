@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recorded calls of cross entropy establish about a job's loss, and what follows for verdicts.
+// Recorded calls of cross entropy, and verdicts about a loss that they establish or leave open.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -5,7 +5,7 @@
 
 namespace ringscope::traces {
 
-/// What one target weighs on the ranks of a cp group, from the gradients that backward brought to
+/// The weight of one target on the ranks of a cp group, from the gradients that backward brought to
 /// the logits of a job's cross entropy.
 enum class TargetsWeigh {
   kUnknown,

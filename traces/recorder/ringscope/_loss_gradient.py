@@ -46,8 +46,8 @@ def _parameter(node):
 
 class LogitsPath:
     """The nodes from a loss's logits back to the output projection. `base` is the earliest node with the same values
-    in the same order. `between` names the operators from there to the product, and `dtype` is the product's type, None
-    if there is none. `parameter` is the projection's weight, None if it needs no gradient."""
+    in the same order. `between` names the operators from there to the product. `dtype` is the product's type, None if
+    there is none. `parameter` is the projection's weight, None if it needs no gradient."""
 
     def __init__(self, logits):
         self.base = node = logits.grad_fn
@@ -70,8 +70,8 @@ class LogitsPath:
 
 
 class LogitsGradient:
-    """A comparison of the gradient of some rows of logits with that of a cross entropy: softmax minus the target's
-    distribution, times the weight of one target. `said(fields)` is called in backward."""
+    """A comparison of the gradient of some rows of logits with that of a cross entropy. The latter is softmax minus
+    the target's distribution, times the weight of one target. `said(fields)` is called in backward."""
 
     def __init__(self, logits, target, counted, smoothing, path, said):
         rows = counted.flatten().nonzero().flatten()
@@ -99,7 +99,7 @@ class LogitsGradient:
         weight = (got * expected).sum(-1) / squares
         rest = got - weight.unsqueeze(-1) * expected
         off = rest.norm() / got.norm() if got.norm() > 0 else got.norm()
-        # Where the label is nearly certain, little is left of the gradient but rounding.
+        # The gradient of a nearly certain label is little more than rounding.
         clear = weight[squares >= squares.max() * 1e-2]
         mean = (got * expected).sum() / squares.sum()
         weights = {"least": clear.min().item(), "most": clear.max().item(), "mean": mean.item()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording says about the losses that a job computes: their arguments, and what one target weighs."""
+"""The recorded losses of a job: their arguments, and the weight of one target."""
 
 import json
 import os

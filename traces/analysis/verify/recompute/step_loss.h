@@ -7,7 +7,7 @@
 
 namespace ringscope::traces {
 
-/// What a recording establishes about the loss with which a training step's backward began.
+/// The loss with which a training step's backward began, as far as the recording establishes it.
 struct StepLoss {
   /// Reason why the loss may be something else than the cross entropy of the recorded logits and
   /// labels; empty: it is that and nothing else.
