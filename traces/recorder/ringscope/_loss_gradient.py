@@ -45,9 +45,9 @@ def _parameter(node):
 
 
 class LogitsPath:
-    """The nodes from a loss's logits back to the output projection. `base` is the earliest node with the same values
-    in the same order. `between` names the operators from there to the product. `dtype` is the product's type, None if
-    there is none. `parameter` is the projection's weight, None if it needs no gradient."""
+    """The nodes from a loss's logits back to the output projection. The earliest node with the same values in the same
+    order is `base`. The operators from there to the product are named in `between`. The product's type is `dtype`, None
+    if there is none. The projection's weight is `parameter`, None if it needs no gradient."""
 
     def __init__(self, logits):
         self.base = node = logits.grad_fn
