@@ -13,6 +13,7 @@ from ._hashing import gridsum64
 from ._session import observer
 from ._shapes import heads_first, lse_of
 from ._following import follow
+from ._attention_facts import scale_and_mask
 
 
 class _Current(threading.local):
@@ -247,6 +248,7 @@ class AnnotationObserver:
                 "piece": len(call.operators),
                 "operator": operator.full_name,
                 "causal": bool(given.get("is_causal", False)),
+                **scale_and_mask(given),
                 "q_rows": rows,
                 "k_rows": rows and [0, k.size(2)],
                 "q_shape": list(q.shape),

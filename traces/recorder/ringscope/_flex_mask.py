@@ -98,4 +98,19 @@ def _kind_of(pairs):
         window = int(pairs[0, 0, -1].sum())
         if bool((pairs == ((distance >= 0) & (distance < window))).all()):
             return {"kind": "window", "window": window, "attended": attended}
+    documents = _documents(pairs) if rows == keys else []
+    if documents:
+        return {"kind": "documents", "documents": documents, "attended": attended}
     return {"kind": "other", "attended": attended}
+
+
+def _documents(pairs):
+    """Returns the runs [begin, end) of a mask that is causal within runs of tokens; empty if it is another mask."""
+    size = pairs.shape[-1]
+    first = pairs[0, 0].int().argmax(-1)  # the first key that each query attends
+    at = torch.arange(size, device=pairs.device)
+    within = (at[:, None] >= at[None]) & (at[None] >= first[:, None])
+    begins = torch.unique(first).tolist()
+    if not bool((pairs == within).all()) or not bool((first[begins] == first.new_tensor(begins)).all()):
+        return []
+    return [[begin, end] for begin, end in zip(begins, [*begins[1:], size])]

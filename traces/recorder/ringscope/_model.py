@@ -7,6 +7,7 @@ import weakref
 import torch
 from torch import nn
 
+from ._attention_facts import facts_of
 from ._session import observer
 
 _POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids", "pos")
@@ -96,6 +97,7 @@ class ModelObserver:
     def __init__(self, session, model):
         self.session = session
         self._handles = []
+        self._described = set()  # layers of which attention_module was written
         self._within = []  # hooks on layers, while these are observed
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
@@ -188,6 +190,7 @@ class ModelObserver:
 
     def _layer_begins(self, index):
         def begins(module, args, kwargs):
+            self.facts(index, module)
             self.session.layer = index
             self.session.recompute = torch._C._current_graph_task_id() != -1
             self.layer(module, args, kwargs)
@@ -208,6 +211,15 @@ class ModelObserver:
     def _layer_ended(self, module, args, output):
         self.session.layer = None
         self.session.recompute = False
+
+    @observer
+    def facts(self, index, module):
+        facts, sinks = facts_of(module)
+        if facts and index not in self._described:
+            self._described.add(index)
+            self.session.line("attention_module", layer=index, **facts)
+        if sinks is not None:
+            self.session.tensor("sinks", sinks, layer=index)
 
     @observer
     def layer(self, module, args, kwargs):

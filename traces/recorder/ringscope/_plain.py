@@ -3,6 +3,7 @@
 
 from ._session import observer
 from ._following import follow
+from ._attention_facts import mask_kind
 
 
 class PlainAttention:
@@ -43,6 +44,7 @@ class PlainAttention:
             "scale": given.get("scale"),
             "dropout": given.get("dropout_p", 0.0),
             "masked": mask is not None,
+            "mask": mask_kind(mask, given["query"], given["key"]),
             "q_shape": list(given["query"].shape),
             "k_shape": list(given["key"].shape),
             **operator.says(given),

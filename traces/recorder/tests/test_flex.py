@@ -130,7 +130,7 @@ class Flex(unittest.TestCase):
     def test_a_mask_of_two_has_the_names_of_both(self):
         forward, _ = self.recorded(and_masks(causal, same_document))
         mask = forward["flex"]["mask"]
-        self.assertEqual(mask["kind"], "other")
+        self.assertEqual((mask["kind"], mask["documents"]), ("documents", [[0, 12], [12, 32]]))
         self.assertEqual(mask["attended"], (12 * 13 + 20 * 21) / 2 / TOKENS**2)
         self.assertRegex(mask["name"], r"^and_mask\((causal, same_document|same_document, causal)\)$")
 
