@@ -121,7 +121,7 @@ double RecordedLayer::score(std::int64_t batch, std::int64_t head, std::int64_t 
   const auto k = row(TensorKind::kK, batch, head / (spec_.heads / spec_.kv_heads), key);
   double sum = 0;
   for (std::size_t d = 0; d < q.size(); ++d) sum = summed(sum + summed(q[d] * k[d]));
-  return summed(sum / std::sqrt(static_cast<double>(spec_.head_dim)));
+  return summed(sum * scale());
 }
 
 /// Merges the attention of one query row to some keys into out and lse, a rank's running result.
@@ -177,7 +177,7 @@ void RecordedLayer::forward() {
 }
 
 void RecordedLayer::backward() {
-  const double scale = 1 / std::sqrt(static_cast<double>(spec_.head_dim));
+  const double scale = this->scale();
   for (std::int64_t b = 0; b < spec_.batch; ++b)
     for (std::int64_t h = 0; h < spec_.heads; ++h)
       for (std::int64_t query = 0; query < length_; ++query) {
@@ -204,6 +204,10 @@ void RecordedLayer::backward() {
       }
   for (const TensorKind kind : {TensorKind::kDq, TensorKind::kDk, TensorKind::kDv})
     for (double& value : values_[kind]) value = rounded(value);
+}
+
+double RecordedLayer::scale() const {
+  return spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_dim));
 }
 
 std::shared_ptr<Trace> RecordedLayer::record() const {

@@ -21,6 +21,7 @@ struct LayerSpec {
   traces::DType dtype = traces::DType::kFloat32;
   double spread = 1;            ///< standard deviation of q
   std::vector<double> sinks{};  ///< of each head; empty: none
+  double scale = 0;             ///< of the scores; 0: 1 / √head_dim
 };
 
 /// One attention layer whose ranks attend one another's blocks in the type of the spec and merge
@@ -49,6 +50,7 @@ class RecordedLayer {
   bool allows(std::int64_t query, std::int64_t key) const;
   double rounded(double value) const;  // to the type of the tensors
   double summed(double value) const;   // to the type of sums
+  double scale() const;
   double score(std::int64_t batch, std::int64_t head, std::int64_t query, std::int64_t key);
 
   LayerSpec spec_;

@@ -149,7 +149,11 @@ void judgeAsVerify(const Case& c, const engine::AttendOutcome& outcome,
                    const std::vector<at::Tensor>& of_device, VerdictTally& tally) {
   const LayerAttention used = engine::asUsed({c.in.q, c.in.k, c.in.v}, c.config.fp8);
   const auto q = listed(used.q), k = listed(used.k), v = listed(used.v), dout = listed(c.in.dout);
-  traces::AttentionInputs in{c.in.q.size(0), c.in.q.size(1), c.in.k.size(1), c.in.q.size(3)};
+  traces::AttentionInputs in;
+  in.batch = c.in.q.size(0);
+  in.heads = c.in.q.size(1);
+  in.kv_heads = c.in.k.size(1);
+  in.head_dim = c.in.q.size(3);
   for (std::int64_t i = 0; i < c.in.q.size(2); ++i)
     in.q_tokens.push_back(traces::TokenIndex::of(i));
   in.k_tokens = in.q_tokens;

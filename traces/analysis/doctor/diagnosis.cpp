@@ -9,6 +9,7 @@
 #include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/doctor/proof.h"
 #include "traces/analysis/doctor/reach.h"
+#include "traces/analysis/doctor/recomputed_finding.h"
 #include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
@@ -113,6 +114,16 @@ void addProofs(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   }
 }
 
+/// Adds a finding to the entry of its rule, or in an entry of its own.
+void addFound(std::vector<Diagnosis::Entry>& entries, Finding finding) {
+  const auto own = std::ranges::find(entries, finding.rule, &Diagnosis::Entry::rule);
+  const std::string rule = finding.rule;
+  if (own == entries.end())
+    entries.push_back({rule, found(std::move(finding))});
+  else
+    own->result = found(std::move(finding));
+}
+
 void addGroups(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries)
     for (Finding& finding : entry.result.findings)
@@ -159,11 +170,14 @@ Diagnosis diagnose(const Trace& trace) {
   for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
   keepCauses(diagnosis.entries);
   takeBackWhatIsTooLate(trace, diagnosis.entries);
+  takeBackWhatIsRight(trace, diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();
   if (std::ranges::none_of(findings,
-                           [](const Finding& f) { return f.severity == Severity::kError; }))
-    if (auto finding = unknownMistake(trace))
-      diagnosis.entries.push_back({finding->rule, found(std::move(*finding))});
+                           [](const Finding& f) { return f.severity == Severity::kError; })) {
+    auto finding = unknownMistake(trace);
+    if (!finding) finding = recomputedFinding(trace);
+    if (finding) addFound(diagnosis.entries, *std::move(finding));
+  }
   if (auto finding = hangFinding(trace))
     diagnosis.entries.push_back({finding->rule, found(*std::move(finding))});
   addProofs(trace, diagnosis.entries);

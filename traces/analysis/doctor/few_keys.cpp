@@ -34,13 +34,15 @@ std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionM
   return few;
 }
 
-std::vector<double> computeScores(const double* q, const std::vector<double>& k, std::size_t width,
+std::vector<double> computeScores(const LayerTensors& layer, const double* q,
+                                  const std::vector<double>& k,
                                   const std::vector<std::size_t>& keys) {
+  const auto width = static_cast<std::size_t>(layer.head_dim);
   std::vector<double> scores;
   scores.reserve(keys.size());
   for (const std::size_t key : keys)
-    scores.push_back(std::inner_product(q, q + width, k.data() + key * width, 0.0) /
-                     std::sqrt(static_cast<double>(width)));
+    scores.push_back(
+        layer.scores.score(std::inner_product(q, q + width, k.data() + key * width, 0.0)));
   return scores;
 }
 

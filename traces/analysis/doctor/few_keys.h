@@ -19,8 +19,9 @@ struct RowKeys {
 std::vector<RowKeys> rowsWithFewKeys(const LayerTensors& layer, const AttentionMask& mask,
                                      std::size_t most_keys, std::size_t most_rows);
 
-/// The weights' scores q·k / √d of one row.
-std::vector<double> computeScores(const double* q, const std::vector<double>& k, std::size_t width,
+/// Returns the scores of one row of a layer.
+std::vector<double> computeScores(const LayerTensors& layer, const double* q,
+                                  const std::vector<double>& k,
                                   const std::vector<std::size_t>& keys);
 
 /// Returns log Σ exp(value); −∞ without values.

@@ -32,6 +32,20 @@ double LayerCheck::worstRatio() const {
   return traces::worstRatio(tensors);
 }
 
+namespace {
+
+/// Compares the selected rows with the attention of a mask and of the layer's scores and sinks.
+void compareWith(const Trace& trace, const LayerTensors& layer, const AttentionMask& mask,
+                 bool backward, LayerCheck& check) {
+  const MeantAttention meant(trace, layer, check.selection, mask, backward);
+  check.work += meant.work();
+  check.scores = layer.scores;
+  check.fitted_sinks = !layer.fitted_sinks.empty();
+  check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
+}
+
+}  // namespace
+
 LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
                       const std::vector<WorldRank>& members, double work) {
   LayerCheck check;
@@ -46,12 +60,20 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const bool backward = layer.complete(TensorKind::kDout);
   const AttentionMask mask = AttentionMask::of(*intent);
   check.selection = selectRows(layer, mask, backward, work, check.skipped);
-  const MeantAttention meant(trace, layer, check.selection, mask, backward);
   check.widened = limitWidening(trace).reason;
-  check.work = meant.work();
-  check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
+  compareWith(trace, layer, mask, backward, check);
+  const FittedAttention found = fitAttention(trace, layer, check.selection, mask, check.tensors);
+  check.fits = found.is;
+  check.fits_words = found.words;
+  if (found.is == AttentionFits::kOther)
+    compareWith(trace, found.layer, found.mask, backward, check);
   if (check.worstRatio() > 1)
-    check.hypotheses = checkHypotheses(trace, layer, members, mask, check.tensors, work);
+    check.hypotheses =
+        checkHypotheses(trace, found.layer, members, found.mask, check.tensors, work);
+  if (found.is == AttentionFits::kNothing && !check.hypotheses.reproduced()) {
+    check.tensors.clear();
+    check.skipped.push_back(found.words);
+  }
   return check;
 }
 

@@ -167,7 +167,7 @@ class BlockReader : public StageReader {
     in.q = q;
     in.k = k;
     in.v = v;
-    in.scale = 1 / std::sqrt(static_cast<double>(s_.layer.head_dim));
+    static_cast<ScoreRule&>(in) = s_.layer.scores;
     in.mask = s_.mask;
     const auto [values, limits] = attendWithLimits(in, precision);
     for (std::size_t i = 0; i < rows.size(); ++i) {

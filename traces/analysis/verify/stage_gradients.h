@@ -61,8 +61,10 @@ class StageGradients {
       if (!setting.allows(token, source.rows[pair.key])) continue;
       const std::size_t at = (group * length + source.rows[pair.key]) * width;
       pair.k = &in.k[at];
-      pair.weight = std::exp(in.scale * dot(pair.q, pair.k) - lse_[row]);
-      pair.of_score = in.scale * pair.weight * (dot(pair.dout, &in.v[at]) - delta);
+      const double score = in.score(dot(pair.q, pair.k));
+      pair.weight = std::exp(score - lse_[row]);
+      pair.of_score =
+          in.scale * in.slope(score) * pair.weight * (dot(pair.dout, &in.v[at]) - delta);
       visit(static_cast<const Pair&>(pair));
     }
   }

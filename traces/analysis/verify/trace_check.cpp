@@ -65,6 +65,8 @@ nlohmann::json toJson(const LayerCheck& layer) {
                          {"tensors", nlohmann::json::array()}};
   for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
   if (!layer.widened.empty()) json["limits_widened"] = layer.widened;
+  if (!layer.fits_words.empty()) json["attention"] = layer.fits_words;
+  if (layer.unlike_other_layers) json["unlike_other_layers"] = true;
   if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
   return json;
 }
@@ -128,10 +130,36 @@ std::string toText(const LayerCheck& layer) {
   std::string text = "step " + std::to_string(layer.pass.train_step) + " › layer " +
                      toString(layer.pass.layer) + " › " + ranksOf(layer.members) + "\n";
   for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
+  const bool said = layer.fits == AttentionFits::kNothing && !layer.skipped.empty();
+  if (!layer.fits_words.empty() && !said)
+    text += (layer.unlike_other_layers ? "  ✗ unlike other layers, " : "  – ") + layer.fits_words +
+            "\n";
   if (!layer.widened.empty()) text += "  – " + layer.widened + "\n";
   if (layer.worstRatio() > 1) text += toText(layer.hypotheses);
   for (const std::string& reason : layer.skipped) text += "  – " + reason + "\n";
   return text;
+}
+
+bool attendAlike(const LayerCheck& a, const LayerCheck& b) {
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-3 * (x + y); };
+  return near(a.scores.scale, b.scores.scale) && near(a.scores.softcap, b.scores.softcap) &&
+         a.fitted_sinks == b.fitted_sinks;
+}
+
+/// Marks layers with an inferred attention that most layers do not have. Layers that all differ are
+/// meant to: some models scale attention by the layer's number.
+void compareLayers(std::vector<LayerCheck>& layers) {
+  const auto alike = [&](const LayerCheck& layer) {
+    return std::ranges::count_if(layers, [&](const LayerCheck& other) {
+      return !other.tensors.empty() && attendAlike(layer, other);
+    });
+  };
+  const auto all =
+      std::ranges::count_if(layers, [](const LayerCheck& layer) { return !layer.tensors.empty(); });
+  if (all > 2 && std::ranges::all_of(layers, [&](const auto& layer) { return alike(layer) == 1; }))
+    return;
+  for (LayerCheck& layer : layers)
+    layer.unlike_other_layers = layer.fits == AttentionFits::kOther && 2 * alike(layer) <= all;
 }
 
 /// What cannot be read of one layer does not silence the others.
@@ -159,24 +187,28 @@ std::int64_t TraceCheck::compared() const {
 }
 
 bool TraceCheck::right() const {
-  return std::ranges::all_of(layers,
-                             [](const LayerCheck& layer) { return layer.worstRatio() <= 1; }) &&
+  return std::ranges::all_of(layers, [](const LayerCheck& layer) { return layer.right(); }) &&
          std::ranges::all_of(steps, &StepCheck::right);
 }
 
-TraceCheck checkTrace(const Trace& trace, double work) {
+TraceCheck checkLayers(const Trace& trace, double work) {
   TraceCheck check;
   const auto [passes, without_values] = recordedLayers(trace);
   check.without_values = without_values;
   const auto groups = sequenceGroups(trace);
   const double share =
       work / static_cast<double>(std::max<std::size_t>(1, passes.size() * groups.size()));
-  std::set<std::int32_t> steps;
-  for (const LayerPass& pass : passes) {
-    steps.insert(pass.train_step);
+  for (const LayerPass& pass : passes)
     for (const auto& members : groups)
       check.layers.push_back(checkedLayer(trace, pass, members, share));
-  }
+  compareLayers(check.layers);
+  return check;
+}
+
+TraceCheck checkTrace(const Trace& trace, double work) {
+  TraceCheck check = checkLayers(trace, work);
+  std::set<std::int32_t> steps;
+  for (const LayerCheck& layer : check.layers) steps.insert(layer.pass.train_step);
   if (trace.run() && trace.run()->command == Command::kAttend) return check;
   for (const std::int32_t step : steps) check.steps.push_back(checkStep(trace, step));
   return check;

@@ -25,7 +25,10 @@ struct TraceCheck {
   bool right() const;
 };
 
-/// `work`: shared out evenly among the layers. What is damaged is skipped, and said.
+/// Checks attention only. `work`: shared out evenly among the layers. What is damaged is skipped,
+/// and said.
+TraceCheck checkLayers(const Trace& trace, double work);
+/// Checks attention as checkLayers() does, and the numbers of each step.
 TraceCheck checkTrace(const Trace& trace, double work = kVerifyWork);
 
 nlohmann::json toJson(const TraceCheck& check);

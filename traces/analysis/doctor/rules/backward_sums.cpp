@@ -97,7 +97,7 @@ std::vector<double> dqOfBlocksAlone(const Trace& trace, const LayerTensors& laye
     in.v = block_v;
     in.dout = dout;
     in.sinks = sinks;
-    in.scale = 1 / std::sqrt(static_cast<double>(layer.head_dim));
+    static_cast<ScoreRule&>(in) = layer.scores;
     in.mask = mask;
     const AttentionValues alone = attend(in);
     for (std::size_t i = 0; i < dq.size(); ++i) dq[i] += alone.dq[i];

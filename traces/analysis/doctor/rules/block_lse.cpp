@@ -88,7 +88,7 @@ class LayerScores {
     const double* q =
         of.q.data() +
         (static_cast<std::size_t>(head % layer_.groupSize()) * tokens + query) * width;
-    return logSumExp(computeScores(q, of.k, width, keys));
+    return logSumExp(computeScores(layer_, q, of.k, keys));
   }
 
  private:
@@ -259,7 +259,7 @@ RuleResult checkLseBase2(const Trace& trace) {
       }
     }
   if (neither)
-    return undecided("needs blocks whose lse follows from q and k scaled by 1 / √d; at " +
+    return undecided("needs blocks whose lse follows from q and k by the known scale; at " +
                      describe(*neither) + " it does not, by either logarithm");
   if (first && all.isBase2()) return found(lseBase2Finding(first->first, first->second, all));
   if (!few && (natural || all.isNatural())) return clear();

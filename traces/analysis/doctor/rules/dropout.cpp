@@ -23,6 +23,7 @@ constexpr std::int64_t kMostGroups = 4;
 /// A query row of one head, with the keys that it attends.
 struct QueryRow {
   std::vector<double> weights;  ///< before dropout: exp(score − lse)
+  std::vector<double> slopes;   ///< derivatives of the scores by q·k
   std::vector<const double*> k, v;
   const double *out = nullptr, *dout = nullptr, *dq = nullptr;
   std::size_t width = 0;
@@ -67,12 +68,11 @@ struct MaskTally {
     const auto forward = masksThatGive(
         row.out, row.v, row.width, tolerance,
         [&](bool kept, std::size_t key) { return kept ? row.keep * row.weights[key] : 0; });
-    const double delta = dotOf(row.dout, row.out, row.width),
-                 scale = 1 / std::sqrt(static_cast<double>(row.width));
+    const double delta = dotOf(row.dout, row.out, row.width);
     const auto backward =
         masksThatGive(row.dq, row.k, row.width, tolerance, [&](bool kept, std::size_t key) {
           const double dweight = kept ? row.keep * dotOf(row.dout, row.v[key], row.width) : 0;
-          return scale * row.weights[key] * (dweight - delta);
+          return row.slopes[key] * row.weights[key] * (dweight - delta);
         });
     if (forward.empty() || backward.empty()) {
       ++neither;
@@ -105,8 +105,12 @@ MaskTally compareMasks(const Trace& trace, const LayerTensors& layer, const Atte
     row.keep = 1 / (1 - trace.run()->dropout);
     for (std::size_t i = 0; i < lse.size(); ++i) {
       const RowKeys& of = rows[i % rows.size()];
-      row.weights = computeScores(q.data() + i * row.width, k, row.width, of.keys);
-      for (double& weight : row.weights) weight = std::exp(weight - lse[i]);
+      row.weights = computeScores(layer, q.data() + i * row.width, k, of.keys);
+      row.slopes.clear();
+      for (double& weight : row.weights) {
+        row.slopes.push_back(layer.scores.scale * layer.scores.slope(weight));
+        weight = std::exp(weight - lse[i]);
+      }
       row.k.clear();
       row.v.clear();
       for (const std::size_t key : of.keys) {

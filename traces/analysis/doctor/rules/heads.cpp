@@ -206,7 +206,7 @@ class LayerReader {
     const auto width = static_cast<std::size_t>(layer_.head_dim);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       auto scores =
-          computeScores(q + i * width, k_[static_cast<std::size_t>(kv)], width, rows_[i].keys);
+          computeScores(layer_, q + i * width, k_[static_cast<std::size_t>(kv)], rows_[i].keys);
       if (!sinks_.empty()) scores.push_back(sinks_.at(static_cast<std::size_t>(head)));
       const double exact = logSumExp(scores), off = lse[i] - exact,
                    room = tolerance_ * (1 + std::abs(exact));

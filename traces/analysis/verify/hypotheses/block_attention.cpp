@@ -55,7 +55,7 @@ class Rows {
     return sum;
   }
   double score(const BlockRow& at, const UsedKey& key) const {
-    return in_.scale * dot(in_.q, indexOf(at) * width_, in_.k, keyAt(at, key.values));
+    return in_.score(dot(in_.q, indexOf(at) * width_, in_.k, keyAt(at, key.values)));
   }
 
   /// Attention of one block by itself.
@@ -120,8 +120,9 @@ class Rows {
     const double delta = dot(in_.dout, row, of.out, 0);
     for (const UsedKey& key : block.keys) {
       const std::size_t used = keyAt(at, key.values), target = keyAt(at, key.target);
-      const double weight = std::exp(score(at, key) - of.lse),
-                   gradient = in_.scale * weight * (dot(in_.dout, row, in_.v, used) - delta);
+      const double of_key = score(at, key), weight = std::exp(of_key - of.lse),
+                   gradient = in_.scale * in_.slope(of_key) * weight *
+                              (dot(in_.dout, row, in_.v, used) - delta);
       for (std::size_t d = 0; d < width_; ++d) {
         values_.dq[row + d] += gradient * in_.k[used + d];
         values_.dk[target + d] += gradient * in_.q[row + d];

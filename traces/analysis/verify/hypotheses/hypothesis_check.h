@@ -35,6 +35,11 @@ struct HypothesesCheck {
   RecordedSample sample;
   std::vector<HypothesisCheck> checks;
   std::string skipped;  ///< why none was computed; empty otherwise
+
+  /// Returns the mistake that gives the recording; null: none does.
+  const HypothesisCheck* reproduced() const {
+    return !checks.empty() && checks.front().reproduces() ? &checks.front() : nullptr;
+  }
 };
 
 /// `wrong`: how the layer's tensors differ from what was meant. `work`: at most about so many

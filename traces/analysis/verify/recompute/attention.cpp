@@ -73,6 +73,7 @@ class Attention {
     values_.out.assign(in.q.size(), 0);
     values_.lse.assign(static_cast<std::size_t>(in.batch * in.heads * in.rows()), -kInfinity);
     weights_.resize(static_cast<std::size_t>(kRowsAtOnce * keys_));
+    if (in_.softcap > 0) slopes_.resize(weights_.size());
     if (!backward()) return;
     values_.delta.assign(values_.lse.size(), 0);
     values_.dq.assign(in.q.size(), 0);
@@ -147,8 +148,9 @@ class Attention {
       const double* weights = tileRow(weights_, r);
       double* dscores = tileRow(dscores_, r);
       const KeyRange range = tile.range_of[static_cast<std::size_t>(r)];
+      const double* slopes = in_.softcap > 0 ? tileRow(slopes_, r) : nullptr;
       for (std::int64_t j = range.begin; j < range.end; ++j)
-        dscores[j] = weights[j] * (dscores[j] - delta);
+        dscores[j] = weights[j] * (dscores[j] - delta) * (slopes ? slopes[j] : 1);
     }
     addProducts(tile, dscores_, in_.k, values_.dq);
     addTransposedProducts(tile, weights_, in_.dout, values_.dv);
@@ -178,7 +180,8 @@ class Attention {
     const double sink = in_.sinks.empty() ? -kInfinity : in_.sinks[static_cast<std::size_t>(head_)];
     double largest = sink, sum = 0;
     for (std::int64_t j = range.begin; j < range.end; ++j) {
-      row[j] *= in_.scale;
+      row[j] = in_.score(row[j]);
+      if (in_.softcap > 0) tileRow(slopes_, r)[j] = in_.slope(row[j]);
       largest = std::max(largest, row[j]);
     }
     for (std::int64_t begin = range.begin; begin < range.end; begin += kKeysAtOnce) {
@@ -253,6 +256,7 @@ class Attention {
   std::size_t kv_at_ = 0;  // offset of the current KV head in k and v
   std::vector<double> k_transposed_, v_transposed_, weights_, dscores_;
   std::vector<double> partial_;  // the part of a row's sum that is added up by itself
+  std::vector<double> slopes_;  // only with a softcap
   AttentionValues values_;
 };
 

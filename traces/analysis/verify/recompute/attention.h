@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -10,9 +11,25 @@
 
 namespace ringscope::traces {
 
+/// How a score follows from a product q·k.
+struct ScoreRule {
+  double scale = 0;    ///< factor of q·k before the softmax
+  double softcap = 0;  ///< c of the scores c·tanh(scale·q·k / c); 0: scores are not capped
+
+  double score(double product) const {
+    const double scaled = scale * product;
+    return softcap > 0 ? softcap * std::tanh(scaled / softcap) : scaled;
+  }
+  /// Returns the derivative of a score by scale·q·k.
+  double slope(double score) const {
+    return softcap > 0 ? 1 - score / softcap * (score / softcap) : 1;
+  }
+  friend bool operator==(const ScoreRule&, const ScoreRule&) = default;
+};
+
 /// The inputs of one unsharded attention. Query heads are assigned to KV heads in order: head h
 /// attends KV head h / (heads / kv_heads). All arrays are row-major.
-struct AttentionInputs {
+struct AttentionInputs : ScoreRule {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0;
   std::vector<TokenIndex> q_tokens, k_tokens;  ///< tokens of the rows and of the keys; the keys
                                                ///< ascend
@@ -20,7 +37,6 @@ struct AttentionInputs {
   std::span<const double> k, v;                ///< [batch, kv_heads, keys, head_dim]
   std::span<const double> dout;                ///< as q; empty: forward only
   std::span<const double> sinks;               ///< [batch, heads] logits; empty: no sinks
-  double scale = 0;                            ///< factor of q·k before the softmax
   AttentionMask mask;
 
   std::int64_t rows() const { return static_cast<std::int64_t>(q_tokens.size()); }
@@ -53,9 +69,9 @@ struct AttentionRow {
 using AttentionVisitor = std::function<void(const AttentionRow&)>;
 
 /// Computes attention in fp64, forward and, if dout is given, backward:
-///   S = scale·q·kᵀ, lse = log(Σ exp(S) + exp(sink)), P = exp(S − lse), out = P·v.
-///   Delta = rowsum(dout ∘ out), dS = P ∘ (dout·vᵀ − delta).
-///   Then dv = Pᵀ·dout, dq = scale·dS·k, dk = scale·dSᵀ·q.
+///   S = scale·q·kᵀ (capped by softcap), lse = log(Σ exp(S) + exp(sink)), P = exp(S − lse), out =
+///   P·v. Delta = rowsum(dout ∘ out), dS = P ∘ (dout·vᵀ − delta). Then dv = Pᵀ·dout, dq =
+///   scale·dS·k, dk = scale·dSᵀ·q.
 /// See Dao 2023, "FlashAttention-2", arXiv:2307.08691, section 2.2 and algorithm 2. Besides the
 /// results it needs memory for rows × keys of one tile and for K and V of one KV head. Calls
 /// `visit` for every row after it was computed. Throws inputError as check() does.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "traces/analysis/verify/recompute/stated_scores.h"
 #include "traces/format/core/to_index.h"
 #include "traces/format/trace/admission.h"
 #include "traces/format/trace/capture_advice.h"
@@ -67,6 +68,7 @@ class Finder {
       return std::move(found_);
     }
     for (auto& [kind, parts] : found_.tensors) place(kind, parts);
+    found_.scores = statedScores(trace_, found_.pass.layer, found_.head_dim).rule;
     findSinks();
     return std::move(found_);
   }

@@ -72,6 +72,9 @@ struct LayerTensors {
   std::vector<WorldRank> owners;   ///< owner of each token, from q
   std::map<TensorKind, std::vector<RankTensor>> tensors;
   const TensorRecord* sinks = nullptr;  ///< [heads], equal on all ranks; null: no sinks
+  /// How scores are made, as stated_scores.h knows it, or as fitted_attention.h infers it.
+  ScoreRule scores;
+  std::vector<double> fitted_sinks;  ///< [heads], of fitted_attention.h; empty: none were inferred
   /// Sentences about missing values: "q of ranks 1, 3 has no values; --capture values:steps=0 keeps
   /// them". A sentence in `blocking` prevents any recomputation.
   std::vector<std::string> blocking, missing;

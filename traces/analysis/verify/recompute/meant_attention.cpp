@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/verify/recompute/meant_attention.h"
 
-#include <cmath>
+#include <optional>
 
 #include "traces/analysis/verify/recompute/precision.h"
 #include "traces/format/core/error.h"
@@ -15,7 +15,7 @@ MeantAttention::MeantAttention(const Trace& trace, const LayerTensors& layer,
       k_(layer.values(trace, TensorKind::kK, selection).values),
       v_(layer.values(trace, TensorKind::kV, selection).values) {
   if (backward) dout_ = layer.values(trace, TensorKind::kDout, selection).values;
-  if (layer.sinks) selectSinks(trace, layer, selection);
+  if (layer.sinks || !layer.fitted_sinks.empty()) selectSinks(trace, layer, selection);
   in_.batch = static_cast<std::int64_t>(selection.groups.size());
   in_.heads = layer.groupSize();
   in_.kv_heads = 1;
@@ -27,7 +27,7 @@ MeantAttention::MeantAttention(const Trace& trace, const LayerTensors& layer,
   in_.v = v_;
   in_.dout = dout_;
   in_.sinks = sinks_;
-  in_.scale = 1 / std::sqrt(static_cast<double>(layer.head_dim));
+  static_cast<ScoreRule&>(in_) = layer.scores;
   in_.mask = std::move(mask);
   std::vector<double> stored_out;
   if (delta == Delta::kStored && backward && layer.complete(TensorKind::kOut))
@@ -42,7 +42,8 @@ double MeantAttention::work() const {
 
 void MeantAttention::selectSinks(const Trace& trace, const LayerTensors& layer,
                                  const Selection& selection) {
-  const auto all = trace.values(*layer.sinks);
+  std::optional<std::vector<double>> all = layer.fitted_sinks;
+  if (layer.fitted_sinks.empty()) all = trace.values(*layer.sinks);
   if (!all) throw inputError("the values of the attention sinks are missing");
   sinks_.reserve(selection.groups.size() * static_cast<std::size_t>(layer.groupSize()));
   for (const HeadGroup& group : selection.groups)

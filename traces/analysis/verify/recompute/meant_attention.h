@@ -10,8 +10,8 @@ namespace ringscope::traces {
 
 /// The intended results of some rows of a layer, and the errors that rounding explains. They are
 /// unsharded attention in fp64 of the recorded q, k, v, dout and sinks under the declared mask,
-/// with one attention of a batch entry per group. The scale of the scores is not recorded and is
-/// assumed to be 1 / √head_dim. Throws inputError when recorded values are damaged.
+/// with one attention of a batch entry per group. Scale, softcap and inferred sinks are the
+/// layer's. Throws inputError when recorded values are damaged.
 class MeantAttention {
  public:
   /// The out with which backward begins. kStored: the recorded out, in rows where it is within

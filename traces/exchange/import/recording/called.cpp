@@ -5,26 +5,52 @@
 #include <string>
 #include <unordered_map>
 
+#include "traces/format/trace/admission.h"
+
 namespace ringscope::traces {
 namespace {
+
+/// Returns the documents of a recorded mask; empty when they are not ascending runs.
+std::vector<TokenRun> documentsOf(const Line& mask) {
+  const nlohmann::json json = mask.json();
+  std::vector<TokenRun> documents;
+  const auto runs = json.find("documents");
+  if (runs == json.end() || !runs->is_array()) return {};
+  documents.reserve(runs->size());
+  for (const auto& run : *runs) {
+    const bool is_run = run.is_array() && run.size() == 2 && run[0].is_number_integer() &&
+                        run[1].is_number_integer();
+    if (!is_run) return {};
+    const auto begin = run[0].get<std::int64_t>(), end = run[1].get<std::int64_t>();
+    const std::int64_t before = documents.empty() ? 0 : documents.back().end;
+    if (begin < before || end <= begin || end > kMaxTokens) return {};
+    documents.push_back({begin, end});
+  }
+  return documents;
+}
 
 /// Returns the mask of a call. For flex_attention it is derived from the mask function, for other
 /// calls from their arguments.
 AttendedMask maskFor(const Line& line) {
-  const Line flex = line.part("flex").part("mask");
-  const std::int64_t window = flex.whole("window", 0);
-  if (flex.text("kind") == name(MaskKind::kWindow) && window > 0)
-    return {MaskKind::kWindow, std::min(window, std::int64_t{1} << 30)};
+  const Line mask =
+      line.part("flex").has("mask") ? line.part("flex").part("mask") : line.part("mask");
+  const std::int64_t window = mask.whole("window", 0);
+  if (mask.text("kind") == name(MaskKind::kWindow) && window > 0)
+    return {MaskKind::kWindow, std::min(window, std::int64_t{1} << 30), {}};
+  if (mask.text("kind") == name(MaskKind::kDocuments))
+    if (auto documents = documentsOf(mask); !documents.empty())
+      return {MaskKind::kDocuments, 0, std::move(documents)};
+  if (mask.text("kind") == name(MaskKind::kCausal)) return {MaskKind::kCausal, 0, {}};
   if (line.flag("masked")) return {};
-  return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull};
+  return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull, 0, {}};
 }
 
-/// Returns the masks of flex_attention calls within an annotated attention, by call, when they are
-/// neither causal nor full. The annotation itself says only whether attention is causal.
+/// Returns the masks of operators within an annotated attention, by call, when they are neither
+/// causal nor full. The annotation itself says only whether attention is causal.
 std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank) {
   std::unordered_map<std::int64_t, AttendedMask> masks;
   for (const Line& line : rank.lines) {
-    if (line.kind() != "block" || !line.has("flex")) continue;
+    if (line.kind() != "block" || (!line.has("flex") && !line.flag("masked"))) continue;
     const AttendedMask mask = maskFor(line);
     if (mask.kind == MaskKind::kCausal || mask.kind == MaskKind::kFull) continue;
     const auto [at, is_new] = masks.try_emplace(line.whole("call"), mask);

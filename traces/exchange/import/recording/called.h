@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "traces/exchange/import/recording/rank_file.h"
+#include "traces/format/schema/records.h"
 #include "traces/format/schema/run_spec.h"
 
 namespace ringscope::traces {
@@ -13,7 +15,8 @@ namespace ringscope::traces {
 /// function that was not evaluated.
 struct AttendedMask {
   std::optional<MaskKind> kind;
-  std::int64_t window = 0;  ///< for kWindow: keys that a query sees, itself included
+  std::int64_t window = 0;          ///< for kWindow: keys that a query sees, itself included
+  std::vector<TokenRun> documents;  ///< for kDocuments, as rows of the attention
 
   bool operator==(const AttendedMask&) const = default;
 };

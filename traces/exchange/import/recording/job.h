@@ -100,6 +100,8 @@ void addTensors(RecordedJob& job);
 void addEvents(RecordedJob& job);
 /// Adds the memory that each rank held by category, and the rest.
 void addMemory(RecordedJob& job);
+/// Returns the text of the note kAttentionNote.
+std::string attentionFacts(const RecordedJob& job);
 /// Adds what was logged, and who made the recording.
 void addNotes(RecordedJob& job);
 /// Returns how a rank's recording ended, from its last line.

@@ -5,6 +5,7 @@
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/schema/attention_facts.h"
 #include "traces/format/schema/declared.h"
 #include "traces/format/schema/framework.h"
 
@@ -106,6 +107,7 @@ void addNotes(RecordedJob& job) {
   addSteps(job);
   addFramework(job);
   addRecorder(job);
+  job.notes.push_back({kAttentionNote, attentionFacts(job)});
   if (job.declared) {
     nlohmann::json declared = job.declared->json();
     declared.erase("line");

@@ -127,6 +127,7 @@ IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called
   IntentRecord meant;
   meant.mask = called.mask.kind.value_or(MaskKind::kCausal);
   meant.window = called.mask.window;
+  meant.documents = called.mask.documents;
   if (const auto mask = findByName<MaskKind>(declared.text("mask"))) {
     meant.mask = *mask;
     meant.window =

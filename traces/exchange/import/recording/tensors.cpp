@@ -17,6 +17,7 @@ struct Meaning {
 };
 
 constexpr Meaning kMeanings[] = {
+    {"sinks", TensorKind::kSinks, Direction::kForward, true},
     {"q", TensorKind::kQ, Direction::kForward, true},
     {"k", TensorKind::kK, Direction::kForward, true},
     {"v", TensorKind::kV, Direction::kForward, true},

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "traces/analysis/doctor/diagnosis.h"
+
+namespace ringscope::traces {
+
+/// Finds the first layer of an imported recording whose recorded results are not attention as it
+/// was meant (trace_check.h), and places it: step, layer, direction, rank, rows. The finding has
+/// the rule of the mistake that reproduces the layer, or else kUnknownMistake.
+std::optional<Finding> recomputedFinding(const Trace& trace);
+
+/// Takes back findings about the attention of a layer of an imported recording that is right when
+/// it is computed again, although the mistake would change it.
+void takeBackWhatIsRight(const Trace& trace, std::vector<Diagnosis::Entry>& entries);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/recompute/fitted_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/score_fit.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/own_tokens.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// Rows that show what was meant when they are as stated, as a share of all rows.
+constexpr double kEstablished = 0.05;
+
+/// Search for the attention with which a layer's recorded out agrees.
+class Fitter {
+ public:
+  Fitter(const Trace& trace, const LayerTensors& layer, const Selection& selection,
+         const AttentionMask& mask, const std::vector<TensorCheck>& stated)
+      : trace_(trace), layer_(layer), selection_(selection), mask_(mask), stated_(stated) {}
+
+  FittedAttention find() {
+    FittedAttention found{AttentionFits::kStated, layer_, mask_, ""};
+    const bool right = worstRatio(stated_) <= 1;
+    const std::vector<TokenRun> documents =
+        mask_.by_document ? std::vector<TokenRun>() : documentsByPositions(trace_, layer_);
+    if (right && documents.empty()) return found;
+    AttentionMask by_document = mask_;
+    by_document.by_document = true;
+    by_document.documents = documents;
+    if (right) return acrossDocuments(found, by_document);
+    if (!outIsWrong()) return found;
+    if (!documents.empty() && agrees(layer_, by_document))
+      return as(AttentionFits::kOther, layer_, by_document,
+                "the recorded output agrees with attention within the " +
+                    describeCount(std::ssize(documents), "document") +
+                    " that the position ids show");
+    for (const AttentionMask& mask :
+         documents.empty() ? std::vector{mask_} : std::vector{mask_, by_document})
+      if (auto fitted = withOtherScores(mask)) return *fitted;
+    if (auto other = withOtherMask()) return *other;
+    if (isEstablished()) return found;
+    return as(AttentionFits::kNothing, layer_, mask_,
+              "the recorded output does not equal attention of the recorded q, k and v with any "
+              "mask, scale, softcap or sinks that RingScope tries, and nothing recorded states "
+              "what was meant");
+  }
+
+ private:
+  static FittedAttention as(AttentionFits is, const LayerTensors& layer, const AttentionMask& mask,
+                            std::string words) {
+    return {is, layer, mask, std::move(words)};
+  }
+
+  bool outIsWrong() const {
+    return std::ranges::any_of(stated_, [](const TensorCheck& tensor) {
+      return tensor.kind == TensorKind::kOut && tensor.worst.ratio() > 1;
+    });
+  }
+
+  /// Compares recorded out with an attention.
+  TensorCheck compared(const LayerTensors& layer, const AttentionMask& mask) const {
+    const MeantAttention meant(trace_, layer, selection_, mask, false);
+    return compareAll(trace_, layer, selection_, meant.values(), meant.limits()).front();
+  }
+  bool agrees(const LayerTensors& layer, const AttentionMask& mask) const {
+    return compared(layer, mask).worst.ratio() <= 1;
+  }
+
+  FittedAttention acrossDocuments(FittedAttention found, const AttentionMask& by_document) const {
+    if (agrees(layer_, by_document)) return found;
+    found.is = AttentionFits::kDocuments;
+    found.words = "position ids start again at " +
+                  describeCount(std::ssize(by_document.documents) - 1, "border") +
+                  " of documents, first at token " +
+                  std::to_string(by_document.documents.at(1).begin) +
+                  ", and the recorded output agrees with attention across them";
+    return found;
+  }
+
+  std::optional<FittedAttention> withOtherScores(const AttentionMask& mask) const {
+    constexpr FittedParts kTried[] = {{true, false, false},
+                                      {false, false, true},
+                                      {false, true, false},
+                                      {true, false, true},
+                                      {true, true, false}};
+    for (const FittedParts& parts : kTried) {
+      if (parts.sinks && layer_.sinks) continue;
+      const auto fit = fitScores(trace_, layer_, selection_, mask, parts);
+      if (!fit) continue;
+      LayerTensors other = layer_;
+      other.scores = fit->scores;
+      other.fitted_sinks = fit->sinks;
+      if (agrees(other, mask)) return judged(other, mask, parts);
+    }
+    if (layer_.sinks) {
+      LayerTensors without = layer_;
+      without.sinks = nullptr;
+      if (agrees(without, mask))
+        return as(AttentionFits::kUnmeant, layer_, mask_,
+                  "the recorded output agrees with attention without the sinks that the layer has");
+    }
+    return std::nullopt;
+  }
+
+  FittedAttention judged(const LayerTensors& other, const AttentionMask& mask,
+                         const FittedParts& parts) const {
+    const StatedBy by = statedScores(trace_, layer_.pass.layer, layer_.head_dim).by;
+    const auto number = [](double value) { return describeSignificant(value, 4); };
+    std::string words = "the recorded output agrees with ";
+    if (parts.scale) words += "the scale " + number(other.scores.scale);
+    if (parts.softcap)
+      words += (parts.scale ? " and " : "") + ("the softcap " + number(other.scores.softcap));
+    if (parts.sinks)
+      words += (parts.scale ? " and with" : "attention with") + std::string(" sinks (") +
+               number(other.fitted_sinks.front()) + " in head 0)";
+    const bool unmeant = by != StatedBy::kNobody && (parts.scale || parts.softcap);
+    words += unmeant ? "; " + std::string(describe(by)) + " states the scale " +
+                           number(layer_.scores.scale) +
+                           (layer_.scores.softcap > 0
+                                ? " and the softcap " + number(layer_.scores.softcap)
+                                : "")
+                     : ", which nothing recorded states (1 / √d is " +
+                           number(1 / std::sqrt(static_cast<double>(layer_.head_dim))) + ")";
+    return unmeant ? as(AttentionFits::kUnmeant, layer_, mask_, words)
+                   : as(AttentionFits::kOther, other, mask, words);
+  }
+
+  /// Tries attention of all keys, and of all earlier keys.
+  std::optional<FittedAttention> withOtherMask() const {
+    for (const bool causal : {false, true}) {
+      const AttentionMask other{causal, 0, false, {}};
+      if ((mask_.causal == causal && mask_.window == 0 && !mask_.by_document) ||
+          !agrees(layer_, other))
+        continue;
+      return as(AttentionFits::kUnmeant, layer_, mask_,
+                std::string("the recorded output agrees with attention of all ") +
+                    (causal ? "earlier keys" : "keys") + ", which is not the mask that was meant");
+    }
+    return std::nullopt;
+  }
+
+  /// Reports whether what is stated is known to be meant: by a call or a model, or by rows with at
+  /// least two keys that agree with it.
+  bool isEstablished() const {
+    if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by != StatedBy::kNobody)
+      return true;
+    const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    std::size_t right = 0, all = 0;
+    for (std::size_t row = 0; row < out->ratios.size(); ++row) {
+      const std::size_t token = selection_.rows[row % selection_.rows.size()];
+      const TokenRun keys = mask_.keysFor(layer_.tokens[token]);
+      if (keys.end - keys.begin < 2 || std::isnan(out->ratios[row])) continue;
+      ++all;
+      right += out->ratios[row] <= 1 ? 1 : 0;
+    }
+    return static_cast<double>(right) >= kEstablished * static_cast<double>(all);
+  }
+
+  const Trace& trace_;
+  const LayerTensors& layer_;
+  const Selection& selection_;
+  const AttentionMask& mask_;
+  const std::vector<TensorCheck>& stated_;
+};
+
+}  // namespace
+
+FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
+                             const Selection& selection, const AttentionMask& mask,
+                             const std::vector<TensorCheck>& stated) {
+  // Runs of the engine declare all that was meant.
+  if (!trace.run() || trace.run()->command != Command::kImport)
+    return {AttentionFits::kStated, layer, mask, ""};
+  return Fitter(trace, layer, selection, mask, stated).find();
+}
+
+std::vector<TokenRun> documentsByPositions(const Trace& trace, const LayerTensors& layer) {
+  std::vector<double> position(layer.tokens.size(), -1);
+  const auto& parts = layer.tensors.find(TensorKind::kQ);
+  if (parts == layer.tensors.end()) return {};
+  for (const RankTensor& part : parts->second) {
+    const auto* record =
+        trace.findTensor({TensorKind::kPositionIds}, {layer.pass.train_step}, part.rank);
+    const auto values = record ? trace.values(*record) : std::nullopt;
+    const std::int64_t rows = record && !record->shape.empty() ? record->shape.back() : 0;
+    const auto tokens = ownTokens(trace, layer.pass.train_step, part.rank, rows);
+    if (!values || std::ssize(*values) < rows) return {};
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const auto at = std::ranges::lower_bound(layer.tokens, tokens[i]);
+      if (at == layer.tokens.end() || *at != tokens[i]) return {};
+      position[static_cast<std::size_t>(at - layer.tokens.begin())] = (*values)[i];
+    }
+  }
+  std::vector<TokenRun> documents;
+  bool within_shard = false;
+  for (std::size_t t = 0; t < position.size(); ++t) {
+    const std::int64_t token = layer.tokens[t].value();
+    if (position[t] == 0) {
+      within_shard = within_shard || (t > 0 && layer.owners[t] == layer.owners[t - 1]);
+      documents.push_back({token, token + 1});
+    } else if (t == 0 || position[t] != position[t - 1] + 1) {
+      return {};
+    } else {
+      documents.back().end = token + 1;
+    }
+  }
+  return documents.size() > 1 && within_shard ? documents : std::vector<TokenRun>();
+}
+
+}  // namespace ringscope::traces

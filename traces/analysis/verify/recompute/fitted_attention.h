@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "traces/analysis/verify/recompute/comparison.h"
+#include "traces/analysis/verify/recompute/stated_scores.h"
+
+namespace ringscope::traces {
+
+/// What the recorded output of a layer says about its attention, where that is not what is stated.
+enum class AttentionFits {
+  kStated,     ///< nothing else is known
+  kOther,      ///< another attention, and nothing that is recorded rules it out
+  kUnmeant,    ///< another attention, which a statement rules out
+  kDocuments,  ///< as stated, across the borders of documents that the positions show
+  kNothing,    ///< no attention that was tried, and nothing shows what was meant
+};
+
+/// The attention with which the recorded output of a layer agrees, and how that is known.
+struct FittedAttention {
+  AttentionFits is = AttentionFits::kStated;
+  LayerTensors layer;  ///< with the scores and sinks that were inferred
+  AttentionMask mask;
+  std::string words;  ///< a sentence; empty for kStated
+};
+
+/// Finds the attention with which recorded out agrees in all rows of a selection: by the stated
+/// mask and scale, or else with another scale, with sinks, a softcap, documents as recorded
+/// positions show them, or another mask. `stated` compares the recording with what is stated.
+FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
+                             const Selection& selection, const AttentionMask& mask,
+                             const std::vector<TensorCheck>& stated);
+
+/// Returns the documents that recorded position ids show by starting again from 0 at other places
+/// than where shards begin; empty when they show none.
+std::vector<TokenRun> documentsByPositions(const Trace& trace, const LayerTensors& layer);
+
+}  // namespace ringscope::traces

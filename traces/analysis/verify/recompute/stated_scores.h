@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/analysis/verify/recompute/attention.h"
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+
+/// Who states how the scores of an attention are made.
+enum class StatedBy {
+  kNobody,   ///< the job computes attention itself and says nothing; 1 / √head_dim is a guess
+  kDefault,  ///< attention was called without a scale, which means 1 / √head_dim
+  kCall,     ///< an argument of attention
+  kModel,    ///< an attribute of the layer's module
+};
+
+struct StatedScores {
+  ScoreRule rule;
+  StatedBy by = StatedBy::kNobody;
+};
+
+/// Returns how the scores of a layer's attention are meant to be made, as far as it is recorded.
+StatedScores statedScores(const Trace& trace, Layer layer, std::int64_t head_dim);
+
+/// Returns the source of a scale as part of a sentence: "an argument of attention".
+const char* describe(StatedBy by);
+
+}  // namespace ringscope::traces

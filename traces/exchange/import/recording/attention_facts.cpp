@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/format/schema/attention_facts.h"
+
+#include <map>
+
+#include "traces/exchange/import/recording/job.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// What lines say about one layer. An argument of the call counts more than an attribute of the
+/// module, which counts more than a call without the argument.
+struct LayerFacts {
+  std::optional<double> called, of_module, softcap;
+  bool without_argument = false;
+
+  /// Reads a call of attention, or of an operator within an annotated attention. An annotation
+  /// without a scale says nothing.
+  void addCall(const Line& line) {
+    if (!called) called = line.real("scale");
+    const bool is_whole = line.kind() == "attention" && line.text("operator") != "annotated";
+    without_argument = without_argument || is_whole || line.flag("default_scale");
+  }
+
+  nlohmann::json json() const {
+    nlohmann::json facts = nlohmann::json::object();
+    if (called || of_module) facts["scale"] = called ? *called : *of_module;
+    if (called || of_module || without_argument)
+      facts["scale_by"] = called ? "call" : of_module ? "model" : "default";
+    if (softcap) facts["softcap"] = *softcap;
+    return facts;
+  }
+};
+
+}  // namespace
+
+std::string attentionFacts(const RecordedJob& job) {
+  std::map<std::int64_t, LayerFacts> layers;
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      const std::int64_t layer = line.whole("layer");
+      if (layer < 0 || layer > 4096) continue;
+      const bool is_call = line.kind() == "attention" || line.kind() == "block";
+      if (is_call && line.text("direction") == "forward") layers[layer].addCall(line);
+      if (line.kind() != "attention_module") continue;
+      layers[layer].of_module = line.real("scale");
+      layers[layer].softcap = line.real("softcap");
+    }
+  nlohmann::json note = nlohmann::json::object();
+  for (const auto& [layer, facts] : layers)
+    if (const nlohmann::json known = facts.json(); !known.empty())
+      note[std::to_string(layer)] = known;
+  return note.dump();
+}
+
+}  // namespace ringscope::traces
