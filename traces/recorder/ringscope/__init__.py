@@ -11,6 +11,8 @@ At the end, everything that was wrapped is restored.
 
 import contextlib
 
+from ._exits import reason
+from ._harmless import described, harmless, print_error
 from ._recording import Recording
 from .annotations import attention, block, buffer
 from .cpu_ring import cpu_context_parallel
@@ -30,26 +32,34 @@ _current = None
 
 
 def start(folder, model=None, steps=range(1), **options):
-    """Begins to record into `folder`; see record(). Raises RuntimeError if a recording is in progress."""
+    """Begins to record into `folder`; see record(). Does not raise. If the recording cannot begin, prints the reason on
+    stderr: an option is unknown, the folder has files of this rank, or a recording is in progress."""
     global _current
     if _current is not None:
-        raise RuntimeError("a recording is under way already; ringscope.stop() ends it")
-    _current = Recording(folder, model, steps, **options)
+        print_error("nothing more is recorded", "a recording is in progress; ringscope.stop() ends it")
+        return
+    try:
+        _current = Recording(folder, model, steps, **options)
+    except Exception as error:  # noqa: BLE001: the job must go on
+        print_error(f"nothing is recorded into {described(folder)}", error)
 
 
+@harmless
 def stop(why="finished"):
     """Ends the recording that start() began. Does nothing if there is none."""
     global _current
     recording, _current = _current, None
     if recording is not None:
-        recording.close(why)
+        recording.close(why if isinstance(why, str) else described(why))
 
 
 @contextlib.contextmanager
 def record(folder, model=None, steps=range(1), **options):
     """Records the training steps within the `with` block.
 
-    folder: The folder for this rank's files. Existing files are not overwritten (FileExistsError).
+    Does not raise: start() says what it does instead.
+
+    folder: The folder for this rank's files. Existing files are not overwritten.
     model: The root module; by default the first module that is called.
     steps: The training steps to record, counted from 0 by the optimizer's steps; None: all.
     values: "auto" keeps token ids, positions and tensors up to max_tensor_bytes; "all"; "none".
@@ -74,17 +84,12 @@ def record(folder, model=None, steps=range(1), **options):
     try:
         yield
     except BaseException as error:
-        if isinstance(error, SystemExit) and error.code in (None, 0):
-            stop()
-            raise
-        if isinstance(error, KeyboardInterrupt):
-            stop("interrupted")
-            raise
-        stop(f"failed: {type(error).__name__}: {error}"[:300])
+        stop(reason(error))
         raise
     stop()
 
 
+@harmless
 def log(**numbers):
     """Records the numbers that the job logs for this training step, for instance loss=… and grad_norm=…. Reads
     tensors of one element. Does not raise: a value that is no number is reported in the recording and left out."""

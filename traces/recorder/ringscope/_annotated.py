@@ -38,12 +38,14 @@ class AnnotationObserver:
         at = gridsum64(q)
         if self._step != session.step:
             self._forwards, self._step = {}, session.step
-        call.layer = session.layer if layer is None else layer
+        call.layer = layer
         call.microbatch = max(session.microbatch, 0)
         if direction == "backward" and at in self._forwards:
             call.forward_number, known, call.microbatch, causal, scale = self._forwards[at]
             call.layer = known if layer is None else layer
         if direction == "forward":
+            if layer is None:
+                call.layer = session.find_layer(q)
             self._forwards[at] = (call.number, call.layer, call.microbatch, causal, scale)
         call.causal, call.scale = bool(causal), scale
         self._join(call, group)

@@ -31,13 +31,14 @@ class CollectiveObserver:
         results = run()
         self.started(line, results, begin_ns)
         if operator.kind in ("send", "receive") and line and self.annotations.current.call is not None:
-            self.annotations.message(line, next(tensors_in(args)))
+            self.annotations.message(line, next(tensors_in(args), None))
         return results
 
     @observer
     def posted(self, operator, args, kwargs):
         given, kind = operator.given(args, kwargs), operator.kind
         self.number += 1
+        self.session.collectives = self.number
         tensors = list(tensors_in(args))
         line = {
             "number": self.number,

@@ -5,26 +5,18 @@ import inspect
 import weakref
 
 import torch
-from torch import nn
 
 from ._attention_facts import facts_of
+from ._harmless import guarded
+from ._layers import blocks, in_backward
 from ._session import observer
+from ._unwatched import unwatched
 
 _POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids", "pos")
 _COS = ("cos", "freqs_cos")
 _SIN = ("sin", "freqs_sin")
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "DataParallel")
 _TABLES = ("freqs_cis", "rope_cache", "freqs")
-
-
-def decoder_layers(model):
-    """Returns the longest list of modules of one class, or an empty list."""
-    best = []
-    for module in model.modules():
-        if isinstance(module, nn.ModuleList) and len(module) > len(best):
-            if len({type(layer) for layer in module}) == 1:
-                best = list(module)
-    return best
 
 
 _signatures = weakref.WeakKeyDictionary()  # by function, because inspecting a signature is the slowest part of a call
@@ -92,17 +84,18 @@ def _window_of_all_layers(config):
 
 
 class ModelObserver:
-    """Hooks on the root, its decoder layers and its rotary modules. remove() removes them."""
+    """Hooks on the root, its blocks and its rotary modules. remove() removes them."""
 
     def __init__(self, session, model):
         self.session = session
         self._handles = []
         self._described = set()  # layers of which attention_module was written
-        self._within = []  # hooks on layers, while these are observed
+        self._within = []  # hooks on blocks, while these are observed
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
             self.around.append("fully_shard")
         self.inner = model
+        session.module_names = {id(module): name for name, module in model.named_modules()}
         self._hook(self._handles, model, self._root_begins, self._root_ended)
         self.describe(model)
 
@@ -113,10 +106,10 @@ class ModelObserver:
         if not within:
             self._release(self._within)
             return
-        for index, layer in enumerate(decoder_layers(self.inner)):
-            self._hook(self._within, layer, self._layer_begins(index), self._layer_ended)
-            for part in layer.children():  # a checkpoint may call these parts again on their own
-                self._hook(self._within, part, self._part_begins(index), self._part_ended)
+        for block in blocks(self.inner):
+            self._hook(self._within, block, self._block_begins, self._block_ended)
+            for part in block.children():  # a checkpoint may call these parts again on their own
+                self._hook(self._within, part, self._part_begins(block), self._part_ended)
         for module in self.inner.modules():
             if "rotary" in type(module).__name__.lower():
                 handle = module.register_forward_hook(self._rotary, with_kwargs=True)
@@ -160,19 +153,23 @@ class ModelObserver:
             of=_class_of(model),
             around=self.around,
             library="transformers" if _has_transformers(model) else "torch",
-            layers=len(decoder_layers(model)),
             config=sizes,
             parameters=sum(p.numel() for p in model.parameters()),
         )
+        modules = unwatched(model)
+        if modules:
+            self.session.line("unwatched", modules=modules)
 
     @staticmethod
     def buffer_name(tensor):
         """Returns the name of the cut buffer that contains a tensor. The recording replaces this method."""
         return ""
 
+    @guarded
     def _root_begins(self, module, args, kwargs):
-        if torch._C._current_graph_task_id() == -1:
+        if not in_backward():
             self.session.microbatch += 1
+            self.session.layers.restart()
         self.session.layer = None
         self.root(module, args, kwargs)
 
@@ -185,30 +182,40 @@ class ModelObserver:
                 "given", to="model", name=name, buffer=self.buffer_name(value), **self.session.place()
             )
 
+    @guarded
     def _root_ended(self, module, args, output):
         self.session.layer = None
 
-    def _layer_begins(self, index):
+    @guarded
+    def _block_begins(self, block, args, kwargs):
+        self.session.layer = self.session.layers.enter(block)
+        self.session.recompute = in_backward()
+        if self.session.layer is not None:
+            self.facts(self.session.layer, block)
+        self.layer(block, args, kwargs)
+
+    @guarded
+    def _block_ended(self, block, args, output):
+        self.session.layers.leave(block)
+        self._left()
+
+    def _part_begins(self, block):
         def begins(module, args, kwargs):
-            self.facts(index, module)
-            self.session.layer = index
-            self.session.recompute = torch._C._current_graph_task_id() != -1
-            self.layer(module, args, kwargs)
+            if in_backward():
+                self._again(block)
 
         return begins
 
-    def _part_begins(self, index):
-        def begins(module, args, kwargs):
-            if torch._C._current_graph_task_id() != -1:
-                self.session.layer, self.session.recompute = index, True
+    @guarded
+    def _again(self, block):
+        self.session.layer, self.session.recompute = self.session.layers.enter(block), True
 
-        return begins
-
+    @guarded
     def _part_ended(self, module, args, output):
-        if torch._C._current_graph_task_id() != -1:
-            self._layer_ended(module, args, output)
+        if in_backward():
+            self._left()
 
-    def _layer_ended(self, module, args, output):
+    def _left(self):
         self.session.layer = None
         self.session.recompute = False
 

@@ -24,11 +24,13 @@ class PlainAttention:
         given = operator.given(args, kwargs)
         number = self._next()
         session = self.session
-        layer, microbatch, forward = session.layer, max(session.microbatch, 0), number
+        layer, microbatch, forward = None, max(session.microbatch, 0), number
         if operator.direction == "backward":
             forward, layer, microbatch = self._forwards.get(
                 given["out"].data_ptr(), (None, None, microbatch)
             )
+        else:
+            layer = session.find_layer(given["query"], session.collectives)
         at = {"layer": layer, "microbatch": microbatch}
         if operator.direction == "forward":
             self._forwards[results[0].data_ptr()] = (number, layer, microbatch)

@@ -11,6 +11,8 @@ from torch.nn.modules import module as modules
 from ._annotated import AnnotationObserver
 from ._buffers import BufferObserver, runs_of
 from ._dispatch import Watch
+from ._exits import Exits
+from ._harmless import check_values, described, guarded
 from ._live import Live
 from ._model import ModelObserver, is_compiled
 from ._patches import Patches
@@ -40,7 +42,7 @@ def _checked(declare):
             continue
         if value not in _DECLARED.get(name, ()):
             known = ", ".join(f"{key}: {' or '.join(may)}" for key, may in _DECLARED.items())
-            raise ValueError(f"declare={{{name!r}: {value!r}}} is unknown; known are {known}")
+            raise ValueError(f"declare={{{name!r}: {described(value)}}} is unknown; known are {known}")
     return declare
 
 
@@ -62,12 +64,18 @@ class Recording:
         pause=None,
         stalled_after=None,
     ):
-        if values not in ("auto", "all", "none"):
-            raise ValueError(f"values={values!r} is unknown; known are auto, all and none")
+        check_values(steps=steps, declare=declare, live=live, token=token, stalled_after=stalled_after)
+        if not isinstance(values, str) or values not in ("auto", "all", "none"):
+            raise ValueError(f"values={described(values)} is unknown; known are auto, all and none")
+        for name, size in (("max_tensor_bytes", max_tensor_bytes), ("budget_bytes", budget_bytes)):
+            if not isinstance(size, int):
+                raise ValueError(f"{name}={described(size)} is no number of bytes")
+        if model is not None and not isinstance(model, torch.nn.Module):
+            raise ValueError(f"model= is no module but {type(model).__name__}")
         declare = _checked(declare)
         live = Live.asked(live, token, pause)
         stalled_after = asked(stalled_after)
-        steps = None if steps is None else frozenset(steps)
+        steps = None if steps is None else frozenset(map(int, steps))
         self.session = Session(folder, steps, values, max_tensor_bytes, budget_bytes, declare)
         self.session.fingerprints = bool(fingerprints)
         # A reader gives no advice about an option that was set already.
@@ -80,14 +88,22 @@ class Recording:
             fingerprints=bool(fingerprints),
         )
         self.patches = Patches()
+        self.model = self.watch = self.optimizer = None
+        self.standing = self.stalls = self._first_call = None
+        try:
+            self._begin(model, live, stalled_after)
+        except Exception:
+            self._remove()
+            self.session.close("failed: the recording could not begin")
+            raise
+
+    def _begin(self, model, live, stalled_after):
+        """Installs the observers."""
         self.ring = RingObserver(self.session, self.patches)
         self.annotations = AnnotationObserver(self.session, self.ring)
         self.buffers = BufferObserver(self.session, self.patches)
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
-        self.model = None
-        self.watch = None
-        self._first_call = None
         if model is not None:
             self._adopt(model)
         else:
@@ -98,7 +114,6 @@ class Recording:
             self.session.line(
                 "limit", why="the model is compiled: operators and collectives are not observed"
             )
-        self.standing = self.stalls = None
         if dist.is_available() and (live is not None or stalled_after > 0):
             self.standing = Standing(self.session, self.patches)
             if self.watch is not None:
@@ -110,6 +125,7 @@ class Recording:
             live.begin(self.session, self.standing)
         self.session.at_border = self._border
         self._border()
+        self._exits = Exits(self.patches)
         atexit.register(self._at_exit)
 
     def _begin_to_watch(self):
@@ -130,6 +146,8 @@ class Recording:
         if self.standing is not None:
             self.standing.moved()
         try:
+            if not active:
+                self.session.layers.release()
             if self.model is not None:
                 self.model.look(active)
             if self.watch is not None:
@@ -146,7 +164,10 @@ class Recording:
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}
         self.losses.embedding_names = lambda: weights
         self.losses.parameter_name = lambda p: self.optimizer.names.get(id(p), "")
+        known = [(self.optimizer.names[id(p)], p) for p in model.parameters()]
+        self.losses.parameters = lambda: known
 
+    @guarded
     def _called(self, module, args):
         """Hooks every module until one with parameters is called. That module is the job's model."""
         if self._first_call is None or next(module.parameters(), None) is None:
@@ -174,6 +195,7 @@ class Recording:
     def _number(self, name, value):
         """Returns the number to record: None when it is not finite, _UNREADABLE when `value` is no number."""
         try:
+            check_values(value=value)
             number = float(value.detach().item() if isinstance(value, torch.Tensor) else value)
         except Exception as error:  # noqa: BLE001: the job must go on
             if self.session.running:
@@ -184,10 +206,17 @@ class Recording:
     def _at_exit(self):
         import ringscope
 
-        ringscope.stop("the program ended without stop()")
+        ringscope.stop(self._exits.at_exit())
 
     def close(self, why):
         atexit.unregister(self._at_exit)
+        self._remove()
+        self.session.close(why)
+        if self.session.live:
+            self.session.live.end()
+
+    def _remove(self):
+        """Removes the observers, also those of a recording that could not begin."""
         if self.stalls is not None:
             self.stalls.close()
         if self._first_call is not None:
@@ -195,8 +224,7 @@ class Recording:
         self._unwatch()
         if self.model is not None:
             self.model.remove()
-        self.optimizer.remove()
+        self.session.layers.release()
+        if self.optimizer is not None:
+            self.optimizer.remove()
         self.patches.undo()
-        self.session.close(why)
-        if self.session.live:
-            self.session.live.end()

@@ -106,7 +106,7 @@ class RingObserver:
                 given["out"].data_ptr(), (None, None, session.microbatch)
             )
         call = Call(number, forward, direction, session.now())
-        call.layer = layer if direction == "backward" else session.layer
+        call.layer = layer if direction == "backward" else session.find_layer(query)
         call.microbatch = max(microbatch if direction == "backward" else session.microbatch, 0)
         group = given["group"] if "group" in given else given["mesh"].get_group()
         call.rank, call.size = dist.get_rank(group), dist.get_world_size(group)

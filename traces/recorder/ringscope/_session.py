@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording in progress on this rank: the job's place, and the lines that are written."""
 
+import contextlib
 import functools
 import os
 import threading
@@ -10,21 +11,15 @@ import torch
 import torch.distributed as dist
 
 from ._digests import digests
+from ._layers import Layers
 from ._tensors import TYPES, can_be_read, quiet, raw_bytes
 from ._memory import MemoryObserver
 from ._pytorch import local_of
-from ._writer import RankWriter
+from ._writer import RankWriter, environment_rank
 
 _MOST_TROUBLES = 20
 # Small tensors that checks of positions and labels need. Every policy but "none" keeps them.
 _ALWAYS = ("position_ids", "embedding_input", "targets")
-
-
-def environment_rank():
-    """Returns this process's rank and the number of ranks, from torch.distributed or torchrun's environment."""
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank(), dist.get_world_size()
-    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
 def observer(function, wanted=lambda session: session.active):
@@ -34,9 +29,13 @@ def observer(function, wanted=lambda session: session.active):
     @functools.wraps(function)
     def guarded(self, *args, **kwargs):
         session = getattr(self, "session", self)
-        if not wanted(session) or session.inside.busy or session.captures():
-            return None
         begin = time.perf_counter_ns()
+        try:
+            if not wanted(session) or session.inside.busy or session.captures():
+                return None
+        except Exception as error:  # noqa: BLE001: the job must go on
+            session.trouble(function.__name__, error)
+            return None
         session.inside.busy = True
         try:
             with quiet():
@@ -75,6 +74,9 @@ class Session:
         self.step = 0
         self.microbatch = -1
         self.layer = None
+        self.layers = Layers(self._layer_begun)
+        self.module_names = {}  # of the model, by the modules' ids
+        self.collectives = 0  # number of collectives and messages so far
         self.recompute = False
         self.running = True
         self.fingerprints = False
@@ -83,7 +85,7 @@ class Session:
         self.left_out = {}
         self._tensors = 0
         self._kept = {}
-        self._troubles = 0
+        self._troubles, self._told = 0, set()
         self._groups = {}
         self._described = False
         self._said_captured = False
@@ -98,8 +100,10 @@ class Session:
     def now(self):
         """Returns the time. On a GPU, first waits for the stream in recorded training steps, so that times are those of
         the work and not of its launch."""
-        if self.active and torch.cuda.is_initialized() and not self.captures():
-            torch.cuda.current_stream().synchronize()
+        if self.active and torch.cuda.is_initialized():
+            with contextlib.suppress(Exception):  # an error of the device reaches the job at its own call
+                if not self.captures():
+                    torch.cuda.current_stream().synchronize()
         return self.writer.now()
 
     def captures(self):
@@ -119,6 +123,18 @@ class Session:
         at.update(more)
         return at
 
+    def find_layer(self, query, exchanged=None):
+        """Returns the layer of the forward attention that is being called; see Layers.find()."""
+        layer = self.layers.find(query, exchanged)
+        if self.layer is not None:
+            self.layer = layer
+        return layer
+
+    def _layer_begun(self, number, modules):
+        within = modules[0] if modules else None
+        kind = "" if within is None else type(within).__name__
+        self.line("layer", number=number, module=self.module_names.get(id(within), ""), of=kind)
+
     def line(self, kind, **fields):
         if not self.running:
             return
@@ -128,9 +144,12 @@ class Session:
             self.running = False
             self.writer.line("full", step=self.step)
             return
-        self.writer.line(kind, **fields)
-        self.running = not self.writer.broken
-        self.memory.sample(kind, fields)
+        try:
+            self.writer.line(kind, **fields)
+            self.running = not self.writer.broken
+            self.memory.sample(kind, fields)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.trouble(f"line {kind}", error)
 
     def describe_job(self):
         """Records the backend, and an id that all ranks of the job share, once torch.distributed is initialized."""
@@ -236,10 +255,17 @@ class Session:
         return at
 
     def trouble(self, where, error):
-        """Records that something could not be observed."""
+        """Records that something could not be observed, once for each place and class of error."""
         self._troubles += 1
-        if self._troubles <= _MOST_TROUBLES:
+        kind = (where, type(error))
+        if kind in self._told or len(self._told) >= _MOST_TROUBLES:
+            return
+        self._told.add(kind)
+        try:
             text = f"{type(error).__name__}: {error}"[:300]
+        except Exception:  # noqa: BLE001: an error whose text cannot be made
+            text = type(error).__name__
+        with contextlib.suppress(Exception):
             self.writer.line("trouble", where=where, step=self.step, error=text)
 
     def end_step(self):
@@ -252,6 +278,7 @@ class Session:
             self.live.at_border(self.step)
         self.step += 1
         self.microbatch = -1
+        self.layers.restart()
         self.at_border()
 
     def close(self, why):

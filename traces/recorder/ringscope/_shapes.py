@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions of attention's tensors to the recording's layout: [B, H, S, D], and lse [B, H, S]."""
 
+from ._harmless import described
+
 LAYOUTS = ("bhsd", "bshd")
 
 
 def check_layout(layout):
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout={layout!r} is unknown; known are {' and '.join(LAYOUTS)}")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise ValueError(f"layout={described(layout)} is unknown; known are {' and '.join(LAYOUTS)}")
 
 
 def heads_first(tensor, layout, what):

@@ -87,11 +87,36 @@ def raw_bytes(tensor):
 
 
 def can_be_read(tensor):
-    """Reports whether a tensor has values. It has none during compilation or shape propagation."""
+    """Reports whether a tensor has values. It has none during compilation or shape propagation, or if the job has
+    released its storage."""
     kind = type(tensor)
     return (
         (kind is torch.Tensor or isinstance(tensor, torch.Tensor))
         and not tensor.is_meta
         and not torch.compiler.is_compiling()
         and kind.__name__ not in ("FakeTensor", "FunctionalTensor")
+        and (kind not in _PLAIN or _is_stored(tensor))
     )
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def has_values(tensor):
+    """Reports whether a tensor that the job gave, or the local part of a DTensor, can be read."""
+    tensor = getattr(tensor, "_local_tensor", tensor)
+    if not isinstance(tensor, torch.Tensor) or tensor.is_quantized or tensor.is_nested:
+        return False
+    return tensor.layout is torch.strided and can_be_read(tensor)
+
+
+def _is_stored(tensor):
+    """Reports whether the storage contains all elements. Reading others would end the process."""
+    try:
+        stored, size = tensor.untyped_storage().nbytes(), tensor.element_size()
+    except (RuntimeError, NotImplementedError):  # it has no storage: sparse
+        return False
+    if stored >= (tensor.storage_offset() + tensor.numel()) * size or not tensor.numel():
+        return True
+    last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+    return stored >= (tensor.storage_offset() + last + 1) * size

@@ -7,6 +7,8 @@ import torch
 from torch.optim import optimizer as optimizers
 
 from . import _fingerprints
+from ._harmless import guarded
+from ._head import projection_of
 from ._loss_gradient import LogitsGradient, LogitsPath
 from ._parts import part_of
 from ._pytorch import local_of
@@ -31,6 +33,7 @@ class LossObserver:
         self._number = 0
         self._embedding = set()
         self.parameter_name = lambda parameter: ""
+        self._projections = set()
 
     def calls(self):
         """Returns the operators around which something is noted, with the function to call in their place."""
@@ -77,6 +80,7 @@ class LossObserver:
         self._number += 1
         if self._logits[0] == log_probabilities.data_ptr():
             logits = session.tensor("logits", self._logits[1], layer=None)
+            self._project(self._logits[1])
             made = self._follow(self._logits[1], target, counted, smoothing)
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
@@ -120,6 +124,13 @@ class LossObserver:
     def gradient(self, number, compared):
         self.session.line("loss_gradient", **self.session.place(layer=None), number=number, **compared())
 
+    def _project(self, logits):
+        """Records which parameter makes the logits, once for each."""
+        name = projection_of(logits, self.parameters())
+        if name is not None and name not in self._projections:
+            self._projections.add(name)
+            self.session.line("head", parameter=name, rows=logits.shape[-1])
+
     @observer
     def embedding(self, args, kwargs, results):
         """Records an embedding outside the layers. The first one embeds tokens, by its place in the model."""
@@ -139,6 +150,7 @@ class LossObserver:
         )
 
     embedding_names = staticmethod(lambda: {})
+    parameters = staticmethod(lambda: ())  # (name, parameter) of the model
 
 
 class OptimizerObserver:
@@ -208,6 +220,7 @@ class OptimizerObserver:
                     placed = [str(placement) for placement in value.placements]
                     self.session.line("placed", what=what, name=name, placements=placed)
 
+    @guarded
     def _before(self, optimizer, args, kwargs):
         self.take_gradients(optimizer)
         self.fingerprint("grad", optimizer, lambda parameter: parameter.grad)
@@ -233,6 +246,7 @@ class OptimizerObserver:
             )
             break
 
+    @guarded
     def _after(self, optimizer, args, kwargs):
         self.take_weights(optimizer)
         self.fingerprint("weight", optimizer, lambda parameter: parameter.data)

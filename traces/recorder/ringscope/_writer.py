@@ -9,6 +9,8 @@ import threading
 import time
 import weakref
 
+import torch.distributed as dist
+
 from ._hashing import HASH, HASH_OF_PARTS
 from ._values import ValueFiles
 
@@ -38,6 +40,13 @@ def _boot_id():
             return file.read().strip()
     except OSError:
         return ""
+
+
+def environment_rank():
+    """Returns this process's rank and the number of ranks, from torch.distributed or torchrun's environment."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
 _writers = weakref.WeakSet()

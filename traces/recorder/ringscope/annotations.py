@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotations with which a job describes what the recorder cannot observe, one line each.
 
-Annotations change nothing, and they never raise an error about the contents of tensors. Values that do not fit are
-written into the recording and reported when it is opened.
+Annotations change nothing and raise no error. Values that do not fit are written into the recording and reported when
+it is opened.
 """
+
+import functools
 
 import ringscope
 
+from ._harmless import check_values, harmless
 from ._names import annotate
 from ._shapes import check_layout
 
@@ -17,6 +20,7 @@ def _observers():
     return ringscope._current
 
 
+@functools.partial(harmless, passes_on="tensor")
 def buffer(tensor, name, *, tokens=None, seq_dim=1, length=None, group=None, whole=None):
     """Names a buffer and, in a job that cuts its own batch, says which tokens it contains.
 
@@ -29,9 +33,10 @@ def buffer(tensor, name, *, tokens=None, seq_dim=1, length=None, group=None, who
     group: The process group whose ranks share the sequence; None: all ranks.
     whole: The batch before the cut, if it exists.
 
-    Returns the tensor. Call it in every training step. Raises ValueError unless tokens are integers from 0 and as many
-    as the tensor has along seq_dim.
+    Returns the tensor. Call it in every training step. The tokens must be integers from 0, as many as the tensor has
+    along seq_dim.
     """
+    check_values(tensor=tensor, tokens=tokens, seq_dim=seq_dim, length=length, whole=whole, group=group)
     annotate(tensor, name)
     if tokens is None:
         return tensor
@@ -49,6 +54,7 @@ def buffer(tensor, name, *, tokens=None, seq_dim=1, length=None, group=None, who
     return tensor
 
 
+@harmless
 def attention(
     q=None,
     k=None,
@@ -89,8 +95,9 @@ def attention(
     In backward, a message carries keys and values if its memory or contents are those of k or v of the call or of one
     of its blocks. Otherwise it carries dK and dV.
 
-    Raises ValueError for an unknown layout, and for a forward that begins without causal.
     """
+    check_values(q=q, k=k, v=v, dout=dout, out=out, lse=lse, dq=dq, dk=dk, dv=dv)
+    check_values(group=group, causal=causal, scale=scale, layout=layout, layer=layer)
     check_layout(layout)
     if q is not None and dout is None and causal is None:
         raise ValueError("causal=True or causal=False says which mask the whole attention has")
@@ -105,6 +112,7 @@ def attention(
         observers.annotations.end(results)
 
 
+@harmless
 def block(
     step,
     source,
@@ -134,6 +142,8 @@ def block(
     """
     observers = _observers()
     if observers is not None:
+        check_values(k=k, v=v, out=out, lse=lse, running_lse=running_lse, causal=causal)
+        check_values(step=step, source=source, q_rows=q_rows, k_rows=k_rows)
         observers.annotations.block(
             step, source, k, v, out, lse, running_lse, q_rows, k_rows, causal
         )

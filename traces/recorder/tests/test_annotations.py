@@ -15,6 +15,7 @@ from test_recording import lines_of, of_kind
 sys.path[:0] = [PACKAGE, EXAMPLES]
 
 import ringscope  # noqa: E402
+from ringscope._recording import _checked  # noqa: E402
 from ringscope._shapes import heads_first, lse_of  # noqa: E402
 
 
@@ -191,16 +192,23 @@ class OneProcess(unittest.TestCase):
         self.assertEqual(len(of_kind(lines, "attention_end")), 2)
 
     def test_a_forward_needs_its_mask_and_a_layout_that_is_known(self):
-        with self.assertRaisesRegex(ValueError, "causal=True or causal=False"):
+        with ringscope.record(self.folder):
             ringscope.attention(self.q, self.q, self.q)
-        with self.assertRaisesRegex(ValueError, "known are bhsd and bshd"):
+        self.assertRegex(self.problem(), "causal=True or causal=False")
+        with ringscope.record(self.folder + "2"):
             ringscope.attention(self.q, self.q, self.q, causal=True, layout="sbhd")
+        self.assertRegex(self.problem("2"), "known are bhsd and bshd")
+
+    def problem(self, which=""):
+        return of_kind(lines_of(self.folder + which), "trouble")[0]["error"]
 
     def test_tokens_must_be_as_many_as_the_tensor_has(self):
-        with self.assertRaisesRegex(ValueError, "3 tokens were given for the 4"):
+        with ringscope.record(self.folder):
             ringscope.buffer(torch.zeros(1, 4), "labels", tokens=range(3))
-        with self.assertRaisesRegex(ValueError, "before the sequence begins"):
+        self.assertRegex(self.problem(), "3 tokens were given for the 4")
+        with ringscope.record(self.folder + "2"):
             ringscope.buffer(torch.zeros(1, 4), "labels", tokens=[-1, 0, 1, 2])
+        self.assertRegex(self.problem("2"), "before the sequence begins")
 
     def test_tensors_of_either_layout_are_recorded_alike(self):
         with ringscope.record(self.folder):
@@ -230,7 +238,7 @@ class OneProcess(unittest.TestCase):
 
     def test_a_window_is_declared_with_its_keys(self):
         with self.assertRaisesRegex(ValueError, "window"):
-            ringscope.start(self.folder, declare={"mask": "window"})
+            _checked({"mask": "window"})
         with ringscope.record(self.folder, declare={"mask": "window", "window": 16}):
             pass
         self.assertEqual(of_kind(lines_of(self.folder), "declared")[0]["window"], 16)

@@ -87,7 +87,7 @@ class OneRank(unittest.TestCase):
         raise RuntimeError("timed out")
 
     def test_an_exit_with_success_ends_the_recording_as_finished(self):
-        for code, why in ((0, "finished"), (3, "failed: SystemExit: 3")):
+        for code, why in ((0, "finished"), (3, "failed: exited with code 3")):
             folder = f"{self.folder}{code}"
             with self.assertRaises(SystemExit), ringscope.record(folder, steps=range(0)):
                 sys.exit(code)
@@ -102,8 +102,7 @@ class OneRank(unittest.TestCase):
         ringscope.start(self.folder, steps=range(0), stalled_after=0)
         ringscope.stop()
         self.assertEqual(self.of_kind("watched"), [])
-        with self.assertRaises(ValueError):
-            ringscope.start(self.folder + "2", stalled_after=-1)
+        ringscope.start(self.folder + "2", stalled_after=-1)
         self.assertFalse(os.path.exists(self.folder + "2"))
 
 

@@ -64,8 +64,14 @@ std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank
 Called calledWith(const RankLines& rank) {
   Called called;
   const auto within = masksWithin(rank);
+  const auto is_forward = [](const Line& line) {
+    return line.kind() == "attention" && line.text("direction") == "forward";
+  };
+  const bool has_ring = std::ranges::any_of(
+      rank.lines, [&](const Line& line) { return is_forward(line) && line.has("ring"); });
   for (const Line& line : rank.lines) {
-    if (line.kind() != "attention" || line.text("direction") != "forward") continue;
+    // Attention of one rank alone, such as a reference, does not say how the sequence is shared.
+    if (!is_forward(line) || (has_ring && !line.has("ring"))) continue;
     const auto found = within.find(line.whole("call"));
     const AttendedMask mask = found != within.end() ? found->second : maskFor(line);
     if (!called.any) called.mask = mask;

@@ -3,6 +3,7 @@
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
+#include "traces/format/trace/admission.h"
 #include "traces/plan/balance.h"
 
 namespace ringscope::traces {
@@ -79,15 +80,29 @@ std::int64_t sequenceLength(const RecordedJob& job, const Called& called, std::i
   return of_rows ? ids.full_shape[dim] : rows;
 }
 
+/// Returns the number of layers that called attention; without attention, the number that the model
+/// names.
+std::int64_t countLayers(const RecordedJob& job, const RankLines& rank) {
+  std::int64_t layers = 0;
+  for (const RankLines& any : job.ranks)
+    for (const Line& line : any.lines)
+      if (line.kind() == "attention") layers = std::max(layers, line.whole("layer", -1) + 1);
+  if (layers > 0) return std::min<std::int64_t>(layers, kMaxLayers);
+  const auto model = firstOf(rank, "model");
+  if (!model) return 0;
+  const std::int64_t configured = model->part("config").whole("num_hidden_layers", 0);
+  return std::clamp<std::int64_t>(model->whole("layers", configured), 0, kMaxLayers);
+}
+
 void readSizes(RecordedJob& job, const RankLines& rank, const Called& called) {
   RunSpec& run = job.run;
   if (const auto model = firstOf(rank, "model")) {
     const Line config = model->part("config");
     run.model.name = model->text("of");
-    run.model.layers = std::min<std::int64_t>(model->whole("layers", 0), 4096);
     run.model.hidden_size = config.whole("hidden_size", 0);
     run.model.vocab_size = config.whole("vocab_size", 0);
   }
+  run.model.layers = countLayers(job, rank);
   if (!called.first) return;
   const auto q = called.first->wholes("q_shape"), k = called.first->wholes("k_shape");
   if (q.size() != 4 || k.size() != 4) return;
