@@ -255,16 +255,17 @@ class Session:
         return at
 
     def trouble(self, where, error):
-        """Records that something could not be observed, once for each place and class of error."""
+        """Records that something could not be observed, once for each place and kind of error: other numbers
+        within its text are no other kind."""
         self._troubles += 1
-        kind = (where, type(error))
-        if kind in self._told or len(self._told) >= _MOST_TROUBLES:
-            return
-        self._told.add(kind)
         try:
             text = f"{type(error).__name__}: {error}"[:300]
         except Exception:  # noqa: BLE001: an error whose text cannot be made
             text = type(error).__name__
+        kind = (where, "".join(c for c in text if not c.isdigit()))
+        if kind in self._told or len(self._told) >= _MOST_TROUBLES:
+            return
+        self._told.add(kind)
         with contextlib.suppress(Exception):
             self.writer.line("trouble", where=where, step=self.step, error=text)
 
