@@ -6,6 +6,7 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
+#include "traces/analysis/doctor/attention_passes.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/step_log.h"
@@ -36,6 +37,27 @@ TEST(ImportNotes, AnInterruptByTheUserIsNoFailure) {
   }
   const auto trace = openWith(R"("why":"finished")", R"("why":"failed: ValueError: wrong")");
   EXPECT_EQ(findEnding(*trace).how, HowEnded::kFailed);
+}
+
+TEST(ImportNotes, AWholeStepIsJudgedHoweverTheRunEnds) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  copy.drop("end");
+  const auto cut = openTrace(copy.path());
+  const Ending ending = findEnding(*cut);
+  EXPECT_EQ(ending.how, HowEnded::kCut);
+  EXPECT_TRUE(ending.wholeAt(0));
+  EXPECT_FALSE(ending.wholeAt(ending.whole_until.value_or(0)));
+  EXPECT_EQ(missingEvents(*cut), "");
+  copy.drop("step");
+  const auto within = openTrace(copy.path());
+  EXPECT_FALSE(findEnding(*within).hasWholeSteps());
+  EXPECT_NE(missingEvents(*within), "");
+}
+
+TEST(ImportNotes, LayersAreCountedFromAttention) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
+  for (const char* file : kFiles) copy.change(file, R"("layers":)", R"("other":)");
+  EXPECT_EQ(openTrace(copy.path())->run()->model.layers, 2);
 }
 
 }  // namespace

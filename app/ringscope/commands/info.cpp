@@ -11,6 +11,7 @@
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/hang.h"
 #include "traces/format/trace/imported.h"
+#include "traces/format/trace/observed_model.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::app {
@@ -111,6 +112,8 @@ void defineInfo(CLI::App& command, int&) {
     }
     printText(info, knowsAttention(*trace));
     printImported(*trace);
+    if (const std::string unwatched = traces::describeUnwatched(*trace); !unwatched.empty())
+      std::cout << "note: " << unwatched << "\n";
     for (const traces::Hang& hang : traces::findHangs(*trace))
       std::cout << "hang: " << traces::describe(hang) << "\n";
   });

@@ -87,7 +87,7 @@ std::string missingEvents(const Trace& trace) {
   if (!trace.end() || trace.end()->dropped_events > 0)
     return "needs a recording that was finished without dropped events";
   // Passes that a lost run interrupted are no mistake.
-  if (const Ending ending = findEnding(trace); !ending.whole())
+  if (const Ending ending = findEnding(trace); !ending.hasWholeSteps())
     return "needs a run that came to its end; " + describe(ending);
   for (int rank = 0; rank < trace.worldSize(); ++rank) trace.events(WorldRank::of(rank));
   return lacksEvents(trace) ? "needs all events, and some cannot be read" : "";
@@ -124,7 +124,9 @@ AttentionPasses::AttentionPasses(const Trace& trace, std::vector<WorldRank> memb
            });
   places_ = layersAmong(trace.places(members_));
   // A run that was told to stop may have left its last pass half done.
-  finished_ = whole_ && findEnding(trace).how == HowEnded::kFinished;
+  const Ending ending = findEnding(trace);
+  finished_ = whole_ && ending.how == HowEnded::kFinished;
+  whole_until_ = ending.whole_until.value_or(0);
   if (!whole_ || finished_) return;
   for (std::size_t seat = 0; seat < members_.size(); ++seat) last_.push_back(findLast(seat));
 }
@@ -161,9 +163,10 @@ void AttentionPasses::readAt(const Place& place) {
   for (auto& [key, pass] : passes) {
     pass.place = place;
     pass.microbatch = key.microbatch;
-    pass.complete = finished_ || (whole_ && std::ranges::all_of(last_, [&](const Place& of_seat) {
-                                    return before(place, of_seat);
-                                  }));
+    pass.complete = finished_ || (whole_ && (place.train_step < whole_until_ ||
+                                             std::ranges::all_of(last_, [&](const Place& of_seat) {
+                                               return before(place, of_seat);
+                                             })));
     for (auto& pieces : pass.attended) keepOnce(pieces);
     ready_.push_back(std::move(pass));
   }

@@ -61,6 +61,7 @@ class AttentionPasses {
   std::vector<Place> places_;  // without ring steps
   std::size_t next_ = 0;       // of places
   bool whole_ = false, finished_ = false;
+  std::int32_t whole_until_ = 0;            // the training steps before it are recorded to the end
   std::vector<Place> last_;                 // of each rank
   std::vector<std::vector<Event>> events_;  // of each rank at the place that is read
   std::deque<AttentionPass> ready_;         // at that place

@@ -186,7 +186,8 @@ Diagnosis diagnose(const Trace& trace) {
   addFixes(diagnosis);
   diagnosis.reach = reachOfValues(trace);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
-  if (const Ending ending = findEnding(trace); ending.how == HowEnded::kFailed) {
+  const Ending ending = findEnding(trace);
+  if (ending.how == HowEnded::kFailed || (!ending.whole() && ending.hasWholeSteps())) {
     diagnosis.failure = describe(ending);
     std::erase(diagnosis.unread, diagnosis.failure);  // it is no part that could not be read
   }

@@ -4,10 +4,13 @@
 #include <set>
 
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
 
-std::string reachOfValues(const Trace& trace) {
+namespace {
+
+std::string reachInSteps(const Trace& trace) {
   std::set<std::int32_t> recorded, kept;
   for (const TensorRecord& tensor : trace.tensors()) {
     recorded.insert(tensor.place.train_step);
@@ -21,6 +24,13 @@ std::string reachOfValues(const Trace& trace) {
   return "Values of attention were kept of " + steps + ", of " +
          describeCount(static_cast<std::int64_t>(recorded.size()), "recorded training step") +
          ": a mistake of the others shows only as far as events and statistics tell.";
+}
+
+}  // namespace
+
+std::string reachOfValues(const Trace& trace) {
+  const std::string steps = reachInSteps(trace), modules = describeUnwatched(trace);
+  return steps + (steps.empty() || modules.empty() ? "" : "\n") + modules;
 }
 
 }  // namespace ringscope::traces

@@ -9,6 +9,7 @@
 #include "traces/analysis/verify/stage_reader.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/token_runs.h"
+#include "traces/format/trace/ending.h"
 
 namespace ringscope::traces {
 namespace {
@@ -41,6 +42,7 @@ bool same(const Event& event, const PieceRecord& piece) {
 std::string otherPieces(const StageSetting& s, Direction direction, const Seat& seat,
                         const StageRecord& stage) {
   if (!s.trace.end() || s.trace.end()->dropped_events > 0) return "";
+  if (!findEnding(s.trace).wholeAt(s.layer.pass.train_step)) return "";
   std::size_t attended = 0;
   for (const Event& event : s.trace.eventsAt(s.placeFor(direction, stage.ring_step), seat.rank)) {
     if (event.kind != EventKind::kAttend || event.source_rank != stage.source_rank ||

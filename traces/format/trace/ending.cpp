@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/trace/ending.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "traces/format/core/utf8.h"
@@ -16,7 +17,12 @@ std::optional<Ending> parsed(const nlohmann::json& note) {
   };
   const auto how = findByName<HowEnded>(text("how"));
   if (!how) return std::nullopt;
-  return Ending{*how, toPlainText(text("reason"))};
+  Ending ending{*how, toPlainText(text("reason"))};
+  const auto until = note.find("whole_until");
+  if (until != note.end() && until->is_number_unsigned())
+    ending.whole_until = static_cast<std::int32_t>(
+        std::min<std::uint64_t>(until->get<std::uint64_t>(), std::uint64_t{1} << 30));
+  return ending;
 }
 
 }  // namespace
@@ -30,7 +36,11 @@ Ending findEnding(const Trace& trace) {
 }
 
 std::string describe(const Ending& ending) {
-  const std::string reason = ending.reason.empty() ? "" : ": " + ending.reason;
+  std::string reason = ending.reason.empty() ? "" : ": " + ending.reason;
+  if (const std::int32_t until = ending.whole_until.value_or(0); until > 0)
+    reason += "; training step" +
+              (until == 1 ? std::string(" 0 is") : "s 0 to " + std::to_string(until - 1) + " are") +
+              " recorded to the end";
   switch (ending.how) {
     case HowEnded::kFinished:
       return "the run finished";
@@ -47,7 +57,9 @@ std::string describe(const Ending& ending) {
 }
 
 std::string endedNote(const Ending& ending) {
-  return nlohmann::json({{"how", name(ending.how)}, {"reason", ending.reason}}).dump();
+  nlohmann::json note = {{"how", name(ending.how)}, {"reason", ending.reason}};
+  if (ending.whole_until) note["whole_until"] = *ending.whole_until;
+  return note.dump();
 }
 
 }  // namespace ringscope::traces

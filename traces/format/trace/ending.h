@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "traces/format/trace/trace.h"
@@ -22,9 +23,17 @@ struct EnumNames<HowEnded> {
 struct Ending {
   HowEnded how = HowEnded::kFinished;
   std::string reason;  ///< reason of a failure or a cut; empty otherwise
+  /// Every rank recorded all its training steps before this one to their ends; nullopt: unknown.
+  std::optional<std::int32_t> whole_until = std::nullopt;
 
   /// Reports whether everything was recorded until the run had finished or was told to stop.
   bool whole() const { return how == HowEnded::kFinished || how == HowEnded::kStopped; }
+  /// Reports whether a training step was recorded to its end, however the run ended.
+  bool wholeAt(std::int32_t train_step) const {
+    return how == HowEnded::kFinished || (whole_until ? train_step < *whole_until : whole());
+  }
+  /// Reports whether any training step can be judged as a whole.
+  bool hasWholeSteps() const { return whole() || whole_until.value_or(0) > 0; }
 };
 
 /// Returns the worst ending that any of the run's processes recorded; kCut when the recording has

@@ -8,6 +8,7 @@
 #include "traces/analysis/doctor/attention_passes.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/ending.h"
 #include "traces/format/trace/flows.h"
 #include "traces/format/trace/sequence_groups.h"
 #include "traces/plan/strategy.h"
@@ -33,10 +34,12 @@ Finding droppedHopFinding(const Place& place, WorldRank rank, const char* title,
 
 /// Finds a message with one end only. Sets `unseen` to a message whose other end nobody recorded.
 std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
+  const Ending ending = findEnding(trace);
   for (const Payload payload : {Payload::kKv, Payload::kDkv})
     for (const Flow& flow : matchFlows(trace, payload)) {
       if (flow.send && flow.receive) continue;
       const Event& event = flow.send ? *flow.send : *flow.receive;
+      if (!ending.wholeAt(event.place.train_step)) continue;
       if (trace.events(event.peer).empty()) {
         unseen = &event;
         continue;

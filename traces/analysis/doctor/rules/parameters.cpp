@@ -11,6 +11,7 @@
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/analysis/verify/step_hypotheses/norms.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
 
@@ -173,10 +174,13 @@ Finding embeddingDetachedFinding(const StepGradients& step) {
 
 RuleResult checkEmbeddingDetached(const Trace& trace) {
   std::map<std::int32_t, StepGradients> steps;
+  const auto seen = findOutputProjection(trace);
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != TensorKind::kGradient) continue;
     StepGradients& step = steps[tensor.place.train_step];
-    step.has_output = step.has_output || isOutput(tensor.tensor.name);
+    const std::string& name = tensor.tensor.name;
+    step.has_output =
+        step.has_output || (seen ? name == seen->parameter && !seen->tied : isOutput(name));
     if (isEmbedding(tensor.tensor.name)) {
       step.embedding.push_back(&tensor);
     } else {

@@ -9,6 +9,7 @@
 #include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/format/core/to_index.h"
+#include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
 namespace {
@@ -40,8 +41,9 @@ class HeadReader {
       return tensor.tensor == TensorName{TensorKind::kGradient, kHead} &&
              tensor.place.train_step == train_step;
     });
-    head_.parameter = has_head ? kHead : kEmbedding;
-    loss_.tied = !has_head;
+    const auto seen = findOutputProjection(trace);
+    head_.parameter = seen ? seen->parameter : has_head ? kHead : kEmbedding;
+    loss_.tied = seen ? seen->tied : !has_head;
   }
 
   HeadParts read() {

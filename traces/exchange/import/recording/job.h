@@ -106,6 +106,9 @@ std::string attentionFacts(const RecordedJob& job);
 void addNotes(RecordedJob& job);
 /// Returns how a rank's recording ended, from its last line.
 Ending findEnding(const RankLines& rank);
+/// Returns the number of training steps from 0 on that every rank recorded to the end; 0 when no
+/// step ended on all ranks, or a rank's file is missing.
+std::int32_t countWholeSteps(const RecordedJob& job);
 /// Returns which ranks waited for which when the recording of an unfinished job was cut: from the
 /// last lines of its ranks, and from a listener's verdict. A listener's file that cannot be read is
 /// reported in the job's problems.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
@@ -8,6 +10,7 @@
 #include "traces/format/schema/attention_facts.h"
 #include "traces/format/schema/declared.h"
 #include "traces/format/schema/framework.h"
+#include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
 namespace {
@@ -68,6 +71,28 @@ void addRecorder(RecordedJob& job) {
   job.notes.push_back({kRecorderNote, asked.dump()});
 }
 
+/// Adds what the recorder saw of the model.
+void addModel(RecordedJob& job) {
+  std::set<std::string> embeddings;
+  nlohmann::json projection, unwatched = nlohmann::json::array();
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      if (line.kind() == "embedding") embeddings.insert(line.text("parameter"));
+      if (line.kind() == "head" && projection.is_null())
+        projection = {{"parameter", line.text("parameter")}};
+      if (line.kind() != "unwatched") continue;
+      const nlohmann::json all = line.json();
+      if (!all.contains("modules") || !all["modules"].is_array()) continue;
+      for (const auto& module : all["modules"])
+        if (std::ranges::find(unwatched, module) == unwatched.end()) unwatched.push_back(module);
+    }
+  if (!projection.is_null()) {
+    projection["tied"] = embeddings.contains(projection["parameter"].get<std::string>());
+    job.notes.push_back({kProjectionNote, projection.dump()});
+  }
+  if (!unwatched.empty()) job.notes.push_back({kUnwatchedNote, unwatched.dump()});
+}
+
 /// Reports values that exceeded the recorder's budget.
 void addLeftOut(RecordedJob& job, const RankLines& rank) {
   for (const Line& line : rank.lines)
@@ -103,11 +128,29 @@ Ending findEnding(const RankLines& rank) {
   return {HowEnded::kCut, "rank " + toString(rank.rank) + " wrote no last line"};
 }
 
+std::int32_t countWholeSteps(const RecordedJob& job) {
+  if (std::ssize(job.ranks) != job.ranks.front().world_size) return 0;
+  std::int32_t common = std::numeric_limits<std::int32_t>::max();
+  for (const RankLines& rank : job.ranks) {
+    std::int32_t recorded = -1, ended = 0;
+    for (const Line& line : rank.lines) {
+      const bool computes = line.kind() == "attention" || line.kind() == "loss";
+      if (!computes && line.kind() != "step") continue;
+      const std::int32_t step = line.place(Direction::kForward).train_step;
+      if (computes) recorded = std::max(recorded, step);
+      if (!computes && step <= recorded) ended = std::max(ended, step + 1);
+    }
+    common = std::min(common, ended);
+  }
+  return common;
+}
+
 void addNotes(RecordedJob& job) {
   addSteps(job);
   addFramework(job);
   addRecorder(job);
   job.notes.push_back({kAttentionNote, attentionFacts(job)});
+  addModel(job);
   if (job.declared) {
     nlohmann::json declared = job.declared->json();
     declared.erase("line");
@@ -129,6 +172,7 @@ void addNotes(RecordedJob& job) {
   const std::vector<Hang> hangs = hangsIn(job);
   if (!hangs.empty()) job.notes.push_back({kHangNote, hangNote(hangs)});
   if (worst.how == HowEnded::kCut && hangs.empty()) worst.reason += whyNoHang(job);
+  if (worst.how != HowEnded::kFinished) worst.whole_until = countWholeSteps(job);
   job.notes.push_back({kEndedNote, endedNote(worst)});
 }
 

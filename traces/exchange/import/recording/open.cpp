@@ -40,7 +40,7 @@ void checkRanks(RecordedJob& job) {
 
 bool isWhole(const RecordedJob& job) {
   return static_cast<int>(job.ranks.size()) == job.ranks.front().world_size &&
-         std::ranges::all_of(job.ranks, &RankLines::ended);
+         (std::ranges::all_of(job.ranks, &RankLines::ended) || countWholeSteps(job) > 0);
 }
 
 /// Adds records in chunks of the usual size.
