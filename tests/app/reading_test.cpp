@@ -139,6 +139,21 @@ TEST(ReadingTest, ABaselineAcceptsWhatIsKnownAndOnlyThat) {
   EXPECT_EQ(json::parse(as_json.out)["baseline"]["accepted"].size(), 1u) << as_json.out;
 }
 
+TEST(ReadingTest, TheDoctorIsStrictAboutNamedRulesOnly) {
+  const std::string job = test::inSources("tests/reference/hand_recording");
+  EXPECT_EQ(ringscope("doctor " + job).code, 0);
+  const auto strict = ringscope("doctor " + job + " --strict");
+  EXPECT_EQ(strict.code, 1) << strict.out;
+  EXPECT_NE(strict.out.find("required by --strict:\n  clip_before_reduce\n"), std::string::npos)
+      << strict.out;
+  for (const char* list : {" --strict=dropped_hop,naive_sum_merge", " --strict dropped_hop"})
+    EXPECT_EQ(ringscope("doctor " + job + list).code, 0) << list;
+  const auto named = ringscope("doctor --strict=dropped_hop,clip_before_reduce --json " + job);
+  EXPECT_EQ(named.code, 1) << named.err;
+  EXPECT_EQ(json::parse(named.out)["strict"]["not_observable"], json({"clip_before_reduce"}));
+  expectOneSentence(ringscope("doctor " + job + " --strict=no_such_rule"), "no_such_rule");
+}
+
 TEST(ReadingTest, AWrongBaselineAndAReportOverItsInputAreRefused) {
   test::TempDir dir;
   const std::string wrong = dir.file("wrong.json");

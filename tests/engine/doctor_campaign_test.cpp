@@ -134,7 +134,7 @@ void whole(const RandomRun& run, const std::string& path) {
   // Blocks that are gathered at once have no recorded hashes, which four rules need.
   if (spec.strategy == traces::Strategy::kAllGather) unseen += 4;
   EXPECT_LE(diagnosis.count(Verdict::kNotObservable), unseen) << traces::toText(diagnosis);
-  EXPECT_TRUE(traces::isClear(diagnosis)) << traces::headline(diagnosis);
+  EXPECT_TRUE(traces::isWithoutFinding(diagnosis)) << traces::headline(diagnosis);
 }
 
 /// Leaves what a broken transfer leaves: the first part of the file.
@@ -184,7 +184,7 @@ void failed(const RandomRun& run, const std::string& path, std::mt19937& random)
   const Diagnosis diagnosis = traces::diagnose(*traces::openTrace(path));
   EXPECT_NE(reason.find("rank " + toString(rank)), std::string::npos) << reason;
   EXPECT_NE(traces::toText(diagnosis).find(reason), std::string::npos) << traces::toText(diagnosis);
-  EXPECT_FALSE(traces::isClear(diagnosis));
+  EXPECT_FALSE(traces::isWithoutFinding(diagnosis));
 }
 
 TEST(DoctorCampaignTest, ACorrectRunHasNoFindingHoweverMuchOfItIsLeft) {

@@ -250,12 +250,12 @@ TEST(MissingCpGradReduceRuleTest, AReductionThatIsDroppedInALaterStepIsFoundTher
 TEST(DoctorReportTest, AFailedRunIsReportedWithItsReasonNotAsADamagedFile) {
   const std::string text = "run cp=2\ntensor q rank=0 layer=0 values=1\nend\n";
   const auto trace = test::makeTrace(text);
-  EXPECT_TRUE(isClear(diagnose(*trace)));
+  EXPECT_TRUE(isWithoutFinding(diagnose(*trace)));
   trace->add(Note{kEndedNote, endedNote({HowEnded::kFailed, "rank 1 died"})});
   trace->addFirstProblem("the run failed: rank 1 died");  // as the reader of a file adds it
   const Diagnosis diagnosis = diagnose(*trace);
   EXPECT_TRUE(diagnosis.unread.empty());
-  EXPECT_FALSE(isClear(diagnosis));
+  EXPECT_FALSE(isWithoutFinding(diagnosis));
   EXPECT_EQ(headline(diagnosis),
             "– Nothing found in what could be read: the run failed: rank 1 died");
   EXPECT_EQ(toJson(diagnosis)["failure"], "the run failed: rank 1 died");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 
 #include "app/command_line/command.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/analysis/doctor/reports/baseline.h"
 #include "traces/analysis/doctor/reports/junit.h"
 #include "traces/analysis/doctor/reports/sarif.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
@@ -16,6 +19,8 @@ namespace {
 struct DoctorOptions {
   std::string trace, sarif, junit, baseline;
   bool json = false;
+  bool strict = false;
+  std::vector<std::string> strict_rules;  ///< that must judge; empty: all that apply
 };
 
 void write(const std::string& path, const std::string& text) {
@@ -48,22 +53,34 @@ std::string list(const std::string& title, const std::vector<std::string>& lines
 }
 
 std::string asText(const traces::Diagnosis& diagnosis, const Known& known,
-                   const std::string& baseline) {
+                   const std::string& baseline, const std::vector<std::string>& not_made) {
   const auto found = static_cast<std::int64_t>(diagnosis.findings().size());
   return traces::toText(diagnosis) +
          list(std::to_string(known.accepted.size()) + " of " +
                   traces::describeCount(found, "finding") + " known to " + baseline,
               known.accepted) +
-         list("No longer found, though " + baseline + " has it", known.gone);
+         list("No longer found, though " + baseline + " has it", known.gone) +
+         list("Not observable, and required by --strict", not_made);
 }
 
-std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, bool compared) {
+std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, const Options& o,
+                   const std::vector<std::string>& not_made) {
   nlohmann::json json = traces::toJson(diagnosis);
-  if (compared) json["baseline"] = {{"accepted", known.accepted}, {"gone", known.gone}};
+  if (!o.baseline.empty()) json["baseline"] = {{"accepted", known.accepted}, {"gone", known.gone}};
+  if (o.strict) json["strict"] = {{"rules", o.strict_rules}, {"not_observable", not_made}};
   return dumped(json);
 }
 
+void checkRules(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids)
+    if (std::ranges::find(traces::rules(), id, &traces::Rule::id) == traces::rules().end())
+      throw usageError("--strict: there is no rule " + id +
+                               "; `ringscope mistakes` lists the rules. Without a list, write "
+                               "--strict after TRACE");
+}
+
 int run(const DoctorOptions& o) {
+  checkRules(o.strict_rules);
   traces::checkOutputs({{"TRACE", o.trace}, {"--baseline", o.baseline}},
                        {{"--sarif", o.sarif}, {"--junit", o.junit}});
   const bool compared = !o.baseline.empty();
@@ -74,12 +91,16 @@ int run(const DoctorOptions& o) {
   for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
   const auto diagnosis = traces::diagnose(*trace);
   const Known known = knownOf(diagnosis, baseline);
-  std::cout << (o.json ? jsonOf(diagnosis, known, compared) : asText(diagnosis, known, o.baseline));
+  const std::vector<std::string> not_made =
+      o.strict ? traces::notMade(diagnosis, o.strict_rules) : std::vector<std::string>();
+  std::cout << (o.json ? jsonOf(diagnosis, known, o, not_made)
+                       : asText(diagnosis, known, o.baseline, not_made));
   if (!o.sarif.empty())
     write(o.sarif, dumped(traces::toSarif(diagnosis, o.trace, RINGSCOPE_VERSION,
                                           compared ? &baseline : nullptr)));
   if (!o.junit.empty()) write(o.junit, traces::toJunit(diagnosis, o.trace, baseline));
-  return known.accepted.size() == diagnosis.findings().size() ? kSuccess : kAnswerIsNo;
+  const bool accepted = known.accepted.size() == diagnosis.findings().size();
+  return accepted && not_made.empty() ? kSuccess : kAnswerIsNo;
 }
 
 }  // namespace
@@ -93,7 +114,18 @@ void defineDoctor(CLI::App& command, int& exit_code) {
   command.add_option("--baseline", o->baseline,
                      "A file that doctor --json printed. Its findings are accepted: only other "
                      "findings give exit code 1");
-  command.callback([=, &exit_code] { exit_code = run(*o); });
+  CLI::Option* strict =
+      command
+          .add_option("--strict", o->strict_rules,
+                      "Exit code 1 also when one of these rules could not judge. Without a list: "
+                      "when any rule that applies could not")
+          ->delimiter(',')
+          ->expected(0, 1)
+          ->type_name("[RULE,…]");
+  command.callback([=, &exit_code] {
+    o->strict = strict->count() > 0;
+    exit_code = run(*o);
+  });
 }
 
 }  // namespace ringscope::app

@@ -5,7 +5,9 @@
 #include <cctype>
 #include <new>
 
+#include "traces/analysis/doctor/applicability.h"
 #include "traces/analysis/doctor/causes.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/doctor/proof.h"
 #include "traces/analysis/doctor/reach.h"
@@ -80,27 +82,49 @@ void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
     result.would_settle += "; " + captureAdvice(trace, capture, "records them");
 }
 
-/// Asks one rule. A part of the recording that it cannot read must not silence the others.
-RuleResult checked(const Rule& rule, const Trace& trace) {
+/// A part of the recording that one rule cannot read must not silence the others.
+RuleResult answered(const Rule& rule, const Trace& trace) {
   try {
     RuleResult result = rule.check(trace);
     if (result.verdict == Verdict::kClear && lacksDeclaredMask(rule, trace))
       return undecided(
           "needs a declaration of the mask (declare={\"mask\": …}); it was taken from how "
           "attention "
-          "was called");
+          "was called",
+          Remedy::kDeclaredMask);
     if (result.verdict == Verdict::kClear && importedFrom(trace))
       result = notObservable("needs what messages carry and which blocks are attended");
     if (result.verdict != Verdict::kNotObservable) return result;
     if (needsTraining(rule, trace.run()))
       return undecided(
           "needs a run that trains, whose tokens, q, k, labels and losses are recorded");
-    if (result.capture_helps) addCapture(result, rule, trace);
     return result;
   } catch (const std::bad_alloc&) {
     return undecided("needs more memory than there is");
   } catch (const std::exception& error) {
     return undecided(std::string("needs what cannot be read: ") + error.what());
+  }
+}
+
+/// Asks one rule. Adds what would let it judge, and keeps what it lacks apart from that.
+Diagnosis::Entry asked(const Rule& rule, const Trace& trace) {
+  Diagnosis::Entry entry{rule.id, answered(rule, trace)};
+  RuleResult& result = entry.result;
+  if (result.verdict != Verdict::kNotObservable) return entry;
+  entry.lacks = result.would_settle;
+  std::erase_if(result.remedies, [&](Remedy remedy) { return !isMissing(trace, remedy); });
+  if (!result.capture_helps) return entry;
+  for (const Remedy remedy : missingRemedies(trace, rule.id)) result.remedies.push_back(remedy);
+  addCapture(result, rule, trace);
+  return entry;
+}
+
+/// Says of rules that found nothing whether their mistake can be made in this run at all.
+void addApplicability(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  for (Diagnosis::Entry& entry : entries) {
+    if (entry.result.verdict == Verdict::kFound) continue;
+    entry.does_not_apply = whyNotApplicable(trace, entry.rule);
+    if (entry.lacks.empty()) entry.lacks = entry.result.would_settle;  // a finding taken back
   }
 }
 
@@ -167,10 +191,11 @@ std::vector<Finding> Diagnosis::findings() const {
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
   const SharedReadings readings(trace);
-  for (const Rule& rule : rules()) diagnosis.entries.push_back({rule.id, checked(rule, trace)});
+  for (const Rule& rule : rules()) diagnosis.entries.push_back(asked(rule, trace));
   keepCauses(diagnosis.entries);
   takeBackWhatIsTooLate(trace, diagnosis.entries);
   takeBackWhatIsRight(trace, diagnosis.entries);
+  addApplicability(trace, diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();
   if (std::ranges::none_of(findings,
                            [](const Finding& f) { return f.severity == Severity::kError; })) {
@@ -194,9 +219,13 @@ Diagnosis diagnose(const Trace& trace) {
   return diagnosis;
 }
 
-bool isClear(const Diagnosis& diagnosis) {
+bool isWithoutFinding(const Diagnosis& diagnosis) {
   return diagnosis.problem.empty() && diagnosis.unread.empty() && diagnosis.failure.empty() &&
-         diagnosis.count(Verdict::kFound) == 0 && diagnosis.count(Verdict::kClear) > 0;
+         diagnosis.count(Verdict::kFound) == 0 && countChecks(diagnosis).made > 0;
+}
+
+bool isClear(const Diagnosis& diagnosis) {
+  return isWithoutFinding(diagnosis) && countChecks(diagnosis).not_made == 0;
 }
 
 namespace {
@@ -221,9 +250,11 @@ std::string headline(const Diagnosis& diagnosis) {
   if (const int found = diagnosis.count(Verdict::kFound); found > 0)
     return (found == 1 ? "▲ One finding" : "▲ " + std::to_string(found) + " findings") + but;
   if (!but.empty()) return "– Nothing found in what could be read:" + but.substr(1);
-  if (diagnosis.count(Verdict::kClear) == 0)
-    return "– Nothing could be looked for: what the rules need is not recorded";
-  return "✓ Nothing found";
+  const Checks checks = countChecks(diagnosis);
+  if (checks.made == 0) return "– Nothing could be looked for: what the rules need is not recorded";
+  if (checks.not_made == 0) return "✓ Nothing found";
+  return "– Nothing wrong in the " + describeCount(checks.made, "check") +
+         " that this recording allows; " + std::to_string(checks.not_made) + " could not be made";
 }
 
 std::string headline(const Diagnosis::Entry& entry) {
@@ -232,19 +263,6 @@ std::string headline(const Diagnosis::Entry& entry) {
   if (entry.result.verdict == Verdict::kNotObservable) return "Cannot tell whether " + holds;
   holds[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(holds[0])));
   return holds;
-}
-
-nlohmann::json toJson(const Diagnosis& diagnosis) {
-  nlohmann::json json = {{"findings", nlohmann::json::array()}, {"rules", nlohmann::json::array()}};
-  for (const auto& finding : diagnosis.findings()) json["findings"].push_back(toJson(finding));
-  for (const auto& entry : diagnosis.entries)
-    json["rules"].push_back({{"rule", entry.rule},
-                             {"verdict", name(entry.result.verdict)},
-                             {"would_settle", entry.result.would_settle}});
-  json["unread"] = diagnosis.unread;
-  json["failure"] = diagnosis.failure;
-  json["reach"] = diagnosis.reach;
-  return json;
 }
 
 }  // namespace ringscope::traces

@@ -14,6 +14,10 @@ struct Diagnosis {
   struct Entry {
     std::string rule;
     RuleResult result;
+    std::string lacks{};           ///< what a rule that cannot judge needs, without advice
+    std::string does_not_apply{};  ///< why the mistake cannot be made in this run; empty: it can
+
+    bool applies() const { return does_not_apply.empty(); }
   };
   std::vector<Entry> entries;
   std::string problem;                 ///< why no rule was asked; empty: all were
@@ -34,10 +38,12 @@ Diagnosis diagnose(const Trace& trace);
 /// holds, or that the recording cannot tell.
 std::string headline(const Diagnosis::Entry& entry);
 
-/// Returns a line about the findings. It says "Nothing found" only if a rule could look and every
-/// recorded part could be read; otherwise it names the limit.
+/// Returns a line about the findings. It says "Nothing found" only if every rule that applies could
+/// judge and every recorded part could be read; otherwise it names the limit.
 std::string headline(const Diagnosis& diagnosis);
-/// Reports whether the run ended, nothing was found, and everything could be read.
+/// Reports whether nothing was found, nothing failed, and everything could be read.
+bool isWithoutFinding(const Diagnosis& diagnosis);
+/// Reports the same of a run about which every rule that applies could judge.
 bool isClear(const Diagnosis& diagnosis);
 
 /// Returns the change in the framework and the reports of a mistake of the catalogue; empty for

@@ -35,5 +35,8 @@ RuleResult notObservable(std::string would_settle) {
 RuleResult undecided(std::string would_settle) {
   return {Verdict::kNotObservable, {}, std::move(would_settle), false};
 }
+RuleResult undecided(std::string would_settle, Remedy remedy) {
+  return {Verdict::kNotObservable, {}, std::move(would_settle), false, {remedy}};
+}
 
 }  // namespace ringscope::traces

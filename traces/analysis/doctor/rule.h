@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/analysis/doctor/remedy.h"
 #include "traces/analysis/doctor/verdict.h"
 #include "traces/analysis/mistakes/catalogue/detection.h"
 #include "traces/format/trace/trace.h"
@@ -33,12 +34,14 @@ struct Finding {
 };
 
 /// A rule's answer. `would_settle` begins with "needs" and says what the recording lacks. When
-/// another capture would keep it, diagnose() adds the capture that the catalogue names.
+/// another capture would keep it, diagnose() adds the capture that the catalogue names. A rule that
+/// knows a remedy beside those of remedy.cpp states it.
 struct RuleResult {
   Verdict verdict = Verdict::kClear;
   std::vector<Finding> findings;
   std::string would_settle;
   bool capture_helps = true;
+  std::vector<Remedy> remedies{};  ///< that would settle it, in the order in which to add them
 };
 
 /// Reports whether the run is known to have one cp rank, on which most mistakes cannot be made.
@@ -49,6 +52,8 @@ RuleResult found(Finding finding);
 RuleResult notObservable(std::string would_settle);
 /// Returns the same for a run that no other capture would settle either.
 RuleResult undecided(std::string would_settle);
+/// Returns the same for a run that the remedy would settle.
+RuleResult undecided(std::string would_settle, Remedy remedy);
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/reports/junit.h"
 
+#include "traces/analysis/doctor/checks.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
@@ -68,6 +69,13 @@ std::string caseOf(const std::string& name, const std::string& inner) {
          (inner.empty() ? "/>\n" : ">\n" + inner + "    </testcase>\n");
 }
 
+std::string whySkipped(const Diagnosis::Entry& entry) {
+  if (!entry.applies()) return "does not apply: " + entry.does_not_apply;
+  if (entry.result.verdict == Verdict::kFound) return "known, and accepted by the baseline";
+  const std::string added = describeRemedies(entry);
+  return entry.result.would_settle + (added.empty() ? "" : ". To add: " + added);
+}
+
 std::string caseOf(const Diagnosis::Entry& entry, const Baseline& baseline, Counts& counts) {
   ++counts.tests;
   std::string failures;
@@ -77,11 +85,9 @@ std::string caseOf(const Diagnosis::Entry& entry, const Baseline& baseline, Coun
     ++counts.failures;
     return caseOf(entry.rule, failures);
   }
-  if (entry.result.verdict == Verdict::kClear) return caseOf(entry.rule, "");
+  if (entry.applies() && entry.result.verdict == Verdict::kClear) return caseOf(entry.rule, "");
   ++counts.skipped;
-  return caseOf(entry.rule, skipped(entry.result.verdict == Verdict::kFound
-                                        ? "known, and accepted by the baseline"
-                                        : entry.result.would_settle));
+  return caseOf(entry.rule, skipped(whySkipped(entry)));
 }
 
 /// One case for what stood in the way of looking; empty where nothing did.
@@ -108,8 +114,11 @@ std::string toJunit(const Diagnosis& diagnosis, const std::string& trace,
                              attribute("failures", std::to_string(counts.failures)) +
                              attribute("errors", std::to_string(counts.errors)) +
                              attribute("skipped", std::to_string(counts.skipped));
+  const std::string properties =
+      "    <properties>\n      <property" + attribute("name", "headline") +
+      attribute("value", headline(diagnosis)) + "/>\n    </properties>\n";
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + totals + ">\n  <testsuite" +
-         attribute("name", "ringscope doctor " + trace) + totals + ">\n" + cases +
+         attribute("name", "ringscope doctor " + trace) + totals + ">\n" + properties + cases +
          "  </testsuite>\n</testsuites>\n";
 }
 

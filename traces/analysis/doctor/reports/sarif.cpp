@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "traces/analysis/doctor/checks.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/utf8.h"
 
@@ -89,14 +90,26 @@ json notification(const char* level, const std::string& words) {
   return {{"level", level}, {"message", text(words)}};
 }
 
+/// A rule that could not judge, with what would let it.
+json notificationFor(const Diagnosis::Entry& entry, std::size_t rule_index) {
+  std::string words = headline(entry) + ": " + entry.rule + " " + entry.result.would_settle;
+  json remedies = json::array();
+  for (const Remedy remedy : entry.result.remedies) remedies.push_back(wordsOf(remedy).line);
+  if (!entry.result.remedies.empty()) words += ". To add: " + describeRemedies(entry);
+  json note = notification("note", words);
+  note["associatedRule"] = {{"id", entry.rule}, {"index", rule_index}};
+  note["properties"] = {{"remedies", std::move(remedies)}};
+  return note;
+}
+
 json notificationsOf(const Diagnosis& diagnosis) {
   json all = json::array();
   if (!diagnosis.failure.empty()) all.push_back(notification("warning", diagnosis.failure));
   for (const std::string& part : diagnosis.unread) all.push_back(notification("warning", part));
-  for (const auto& entry : diagnosis.entries)
-    if (entry.result.verdict == Verdict::kNotObservable)
-      all.push_back(notification(
-          "note", headline(entry) + ": " + entry.rule + " " + entry.result.would_settle));
+  if (countChecks(diagnosis).not_made > 0 && diagnosis.findings().empty())
+    all.push_back(notification("warning", headline(diagnosis)));
+  for (std::size_t i = 0; i < diagnosis.entries.size(); ++i)
+    if (isNotMade(diagnosis.entries[i])) all.push_back(notificationFor(diagnosis.entries[i], i));
   return all;
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/core/prose.h"
 
@@ -41,6 +41,27 @@ std::string fixWords(const Fix& fix) {
   return fix.text.empty() ? "" : "  In " + fix.framework + ":\n" + indented(fix.text);
 }
 
+/// Returns the rules that could not judge, by what would let them.
+std::string describeAdvice(const Diagnosis& diagnosis) {
+  std::string text;
+  for (const Advice& advice : adviceFrom(diagnosis)) {
+    text += "  " + describe(advice) + "\n";
+    for (const Diagnosis::Entry* entry : advice.checks)
+      text += "    " + entry->rule + ": " + describeLack(*entry) + "\n";
+  }
+  return text.empty() ? "" : "To make more checks:\n" + text;
+}
+
+std::string describeCounts(const Checks& checks) {
+  return describeCount(checks.clear, "rule") + " clear, " + std::to_string(checks.not_made) +
+         " not observable" +
+         (checks.not_applying == 0
+              ? ""
+              : ", " + std::to_string(checks.not_applying) +
+                    (checks.not_applying == 1 ? " does" : " do") + " not apply to this run") +
+         "\n";
+}
+
 }  // namespace
 
 std::string toText(const Diagnosis& diagnosis) {
@@ -58,13 +79,9 @@ std::string toText(const Diagnosis& diagnosis) {
   text += legendOf(findings);
   if (text.empty() || !diagnosis.failure.empty() || !diagnosis.unread.empty())
     text = headline(diagnosis) + "\n" + text;
-  text += describeCount(diagnosis.count(Verdict::kClear), "rule") + " clear, " +
-          std::to_string(diagnosis.count(Verdict::kNotObservable)) + " not observable\n";
+  text += describeCounts(countChecks(diagnosis));
   if (!diagnosis.reach.empty()) text += diagnosis.reach + "\n";
-  for (const auto& entry : diagnosis.entries)
-    if (entry.result.verdict == Verdict::kNotObservable)
-      text += "  " + entry.rule + ": " + entry.result.would_settle + "\n";
-  return text;
+  return text + describeAdvice(diagnosis);
 }
 
 }  // namespace ringscope::traces
