@@ -6,7 +6,7 @@
 
 #include "tests/facts/rule_facts.h"
 #include "traces/analysis/diff/summary.h"
-#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "viz/views/doctor/doctor_scene.h"
 #include "viz/views/inspector/inspector_scene.h"
@@ -110,7 +110,7 @@ void expectCards(const viz::DoctorScene& scene, const Diagnosis::Entry& entry) {
              card.rank.has_value() == finding.rank.exists() &&
              (!card.rank || *card.rank == finding.rank);
     })) << "a finding without its card";
-  if (result.verdict != Verdict::kNotObservable) return;
+  if (!traces::isNotMade(entry)) return;
   const std::string lead =
       result.capture_helps ? "Not recorded. This " : "What was recorded cannot tell. This ";
   EXPECT_TRUE(std::ranges::any_of(scene.cards,
@@ -119,6 +119,28 @@ void expectCards(const viz::DoctorScene& scene, const Diagnosis::Entry& entry) {
                                            card.title.starts_with("Cannot tell whether ");
                                   }))
       << lead << result.would_settle;
+}
+
+/// The rules that apply to the run.
+struct RuleCounts {
+  int clear = 0, open = 0;
+};
+
+RuleCounts countRules(const Diagnosis& diagnosis) {
+  RuleCounts counts;
+  for (const auto& entry : diagnosis.entries) {
+    if (!entry.does_not_apply.empty()) continue;
+    counts.clear += entry.result.verdict == Verdict::kClear;
+    counts.open += entry.result.verdict == Verdict::kNotObservable;
+  }
+  return counts;
+}
+
+std::string headlineWithoutFinding(const Diagnosis& diagnosis) {
+  const auto [clear, open] = countRules(diagnosis);
+  if (open == 0) return "✓ Nothing found";
+  return "– Nothing wrong in the " + std::to_string(clear) + (clear == 1 ? " check" : " checks") +
+         " that this recording allows; " + std::to_string(open) + " could not be made";
 }
 
 /// The view names the steps whose values were kept, unless the values of all steps were kept.
@@ -136,18 +158,19 @@ void expectScene(const Case& c, const Diagnosis& diagnosis, int found) {
   expectReach(c, scene);
   EXPECT_EQ(scene.note, "");
   EXPECT_EQ(scene.found, found);
-  EXPECT_EQ(scene.cards.size(), diagnosis.entries.size());
-  EXPECT_EQ(scene.clear, found == 0);
+  EXPECT_EQ(std::ranges::count(scene.cards, false, &viz::FindingCard::advice),
+            std::ssize(diagnosis.entries));
+  EXPECT_EQ(scene.clear, found == 0 && countRules(diagnosis).open == 0);
   const std::string failed = diagnosis.failure.empty() ? "" : "; " + diagnosis.failure;
-  EXPECT_EQ(scene.headline, (found == 0   ? "✓ Nothing found"
+  EXPECT_EQ(scene.headline, (found == 0   ? headlineWithoutFinding(diagnosis)
                              : found == 1 ? "▲ One finding"
                                           : "▲ " + std::to_string(found) + " findings") +
                                 failed);
-  const auto order = [](Verdict verdict) {
-    return verdict == Verdict::kFound ? 0 : verdict == Verdict::kNotObservable ? 1 : 2;
+  const auto order = [](const viz::FindingCard& card) {
+    if (!card.applies) return 3;
+    return card.verdict == Verdict::kFound ? 0 : card.verdict == Verdict::kNotObservable ? 1 : 2;
   };
-  EXPECT_TRUE(std::ranges::is_sorted(
-      scene.cards, {}, [&](const viz::FindingCard& card) { return order(card.verdict); }));
+  EXPECT_TRUE(std::ranges::is_sorted(scene.cards, {}, order));
   for (const auto& entry : diagnosis.entries) {
     SCOPED_TRACE(entry.rule);
     expectCards(scene, entry);
@@ -164,15 +187,11 @@ void expectInShort(const Case& c, const Diagnosis& diagnosis, int found) {
       {ring, traces::WorstDiffs(), said, std::make_shared<const viz::MemorySeries>(), false});
   EXPECT_EQ(scene.doctor, "");
   EXPECT_EQ(std::ssize(scene.findings), found);
-  EXPECT_EQ(scene.doctor_clear, found == 0);
-  EXPECT_EQ(scene.doctor_headline, found == 0 ? "✓ Nothing found" : "");
-  int clear = 0, unknown = 0;
-  for (const auto& entry : diagnosis.entries) {
-    clear += entry.result.verdict == Verdict::kClear;
-    unknown += entry.result.verdict == Verdict::kNotObservable;
-  }
-  EXPECT_EQ(scene.clear, clear);
-  EXPECT_EQ(scene.not_observable, unknown);
+  const RuleCounts counts = countRules(diagnosis);
+  EXPECT_EQ(scene.doctor_clear, found == 0 && counts.open == 0);
+  EXPECT_EQ(scene.doctor_headline, found == 0 ? headlineWithoutFinding(diagnosis) : "");
+  EXPECT_EQ(scene.clear, counts.clear);
+  EXPECT_EQ(scene.not_observable, counts.open);
   for (const auto& finding : scene.findings) {
     std::smatch words;
     ASSERT_TRUE(std::regex_match(finding.source, words,

@@ -254,6 +254,7 @@ void expectPaintedInspector(const Case& c, const Look& look) {
       words.must(part);
   int clear = 0, unseen = 0;
   for (const auto& entry : diagnosis->entries) {
+    if (!entry.applies()) continue;
     clear += entry.result.verdict == traces::Verdict::kClear;
     unseen += entry.result.verdict == traces::Verdict::kNotObservable;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/scene/compared_runs.h"
 
-#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/trace.h"
@@ -19,10 +19,11 @@ void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run) {
     run.doctor.emplace_back("▲ " + finding.title + ". ")
         .append(finding.evidence)
         .append(" (" + finding.rule + ", " + name(finding.confidence) + ")");
+  const traces::Checks checks = traces::countChecks(diagnosis);
   if (run.doctor.empty() || !diagnosis.unread.empty())
     run.doctor.emplace_back(traces::headline(diagnosis))
-        .append(" · " + traces::describeCount(diagnosis.count(traces::Verdict::kClear), "rule"))
-        .append(" clear, " + std::to_string(diagnosis.count(traces::Verdict::kNotObservable)))
+        .append(" · " + traces::describeCount(checks.clear, "rule"))
+        .append(" clear, " + std::to_string(checks.not_made))
         .append(" not observable");
 }
 

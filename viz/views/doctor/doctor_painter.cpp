@@ -7,16 +7,19 @@
 namespace ringscope::viz {
 namespace {
 
-QColor colorOf(traces::Verdict verdict, const Theme& theme) {
-  return verdict == traces::Verdict::kFound           ? theme.wrong
-         : verdict == traces::Verdict::kNotObservable ? theme.dim
-                                                      : theme.right;
+QColor colorOf(const FindingCard& card, const Theme& theme) {
+  if (card.verdict == traces::Verdict::kFound) return theme.wrong;
+  if (card.advice) return theme.wait;
+  return card.applies && card.verdict == traces::Verdict::kClear ? theme.right : theme.dim;
 }
 
-const char* glyphOf(traces::Verdict verdict) {
-  return verdict == traces::Verdict::kFound           ? "▲ "
-         : verdict == traces::Verdict::kNotObservable ? "– "
-                                                      : "✓ ";
+std::string titleOf(const FindingCard& card) {
+  const bool clear = card.applies && card.verdict == traces::Verdict::kClear;
+  const char* glyph = card.verdict == traces::Verdict::kFound ? "▲ "
+                      : card.advice                           ? "+ "
+                      : clear                                 ? "✓ "
+                                                              : "– ";
+  return glyph + card.title;
 }
 
 QFont titleFont() {
@@ -37,13 +40,13 @@ QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
   return {area.left() + 24, area.top() + 44, width, height};
 }
 
-void drawGround(QPainter& p, const QRectF& card, traces::Verdict verdict, bool selected,
+void drawGround(QPainter& p, const QRectF& card, const QColor& ink, bool selected,
                 const Theme& theme) {
   p.setPen(QPen(selected ? theme.accent : theme.line, selected ? 2 : 1));
   p.setBrush(theme.panel);
   p.drawRoundedRect(card, 8, 8);
   p.setPen(Qt::NoPen);
-  p.setBrush(colorOf(verdict, theme));
+  p.setBrush(ink);
   p.drawRoundedRect(QRectF(card.left() + 8, card.top() + 12, 4, card.height() - 24), 2, 2);
 }
 
@@ -51,8 +54,8 @@ void drawGround(QPainter& p, const QRectF& card, traces::Verdict verdict, bool s
 
 double findingCardHeight(const FindingCard& card, double width) {
   const double room = width - 72;
-  double height = 26 + textHeight(glyphOf(card.verdict) + card.title, room, titleFont()) +
-                  textHeight(card.evidence, room);
+  double height =
+      26 + textHeight(titleOf(card), room, titleFont()) + textHeight(card.evidence, room);
   if (!card.remedy.empty()) height += 26 + textHeight(card.remedy, room);
   if (!card.view.empty()) height += 26;
   return height + 12;
@@ -60,17 +63,18 @@ double findingCardHeight(const FindingCard& card, double width) {
 
 void paintFindingCard(QPainter& p, const QRectF& box, const FindingCard& card, bool selected,
                       const Theme& theme) {
-  drawGround(p, cardOf(box), card.verdict, selected, theme);
+  const QColor color = colorOf(card, theme);
+  drawGround(p, cardOf(box), color, selected, theme);
   QRectF space = cardOf(box).adjusted(24, 10, -16, 0);
   auto say = [&](const std::string& words, const QFont& font, const QColor& ink, double gap) {
     if (words.empty()) return;
     space = writeWrapped(p, space, text(words), font, ink, gap);
   };
   const bool found = card.verdict == traces::Verdict::kFound;
-  say(glyphOf(card.verdict) + card.title, titleFont(), colorOf(card.verdict, theme), 6);
-  say(card.evidence, textFont(13), found ? theme.text : theme.dim, 8);
+  say(titleOf(card), titleFont(), color, 6);
+  say(card.evidence, textFont(13), found || card.advice ? theme.text : theme.dim, 8);
   if (!card.remedy.empty()) {
-    say("WHAT TO CHANGE", partFont(), theme.dim, 2);
+    say(found ? "WHAT TO CHANGE" : "WHAT TO ADD", partFont(), theme.dim, 2);
     say(card.remedy, textFont(13), theme.text, 8);
   }
   if (!card.view.empty())

@@ -16,7 +16,7 @@ struct DoctorScene {
   int found = 0;
   std::string reach;   ///< of which training steps rules that are clear do not speak
   bool clear = false;  ///< nothing was found, and nothing stood in the way of finding it
-  std::vector<FindingCard> cards;  ///< findings first, then what could not be seen, then the clear
+  std::vector<FindingCard> cards;  ///< in the order of findingCards()
 
   friend bool operator==(const DoctorScene&, const DoctorScene&) = default;
 };

@@ -19,7 +19,10 @@ namespace ringscope::viz {
 /// One thing that the doctor says.
 struct FindingCard {
   traces::Verdict verdict = traces::Verdict::kClear;
-  std::string title, evidence, remedy;
+  bool advice = false;  ///< names what to add so that several rules can judge
+  bool applies = true;  ///< the mistake can be made in the run
+  std::string title, evidence;
+  std::string remedy;                 ///< what to change, or what to add
   std::string view;                   ///< where it can be seen; empty: nowhere in particular
   Place place;                        ///< where it leads: a ring step
   std::optional<WorldRank> rank;      ///< nothing: no one in particular
@@ -29,9 +32,9 @@ struct FindingCard {
   friend bool operator==(const FindingCard&, const FindingCard&) = default;
 };
 
-/// Returns the cards of a diagnosis: findings first, then the rules that cannot be judged, then the
-/// clear rules. The explanation of a finding begins with the change to make in the recorded
-/// framework.
+/// Returns the cards of a diagnosis: findings, what to add, clear rules, and rules that do not
+/// apply. Each remedy is followed by the rules that need it. The explanation of a
+/// finding begins with the change to make in the recorded framework.
 std::vector<FindingCard> findingCards(const traces::Diagnosis& diagnosis);
 
 /// The cursor at the card's place; what it leaves open stays as it is.

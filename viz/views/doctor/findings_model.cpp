@@ -22,8 +22,10 @@ QVariant FindingsModel::data(const QModelIndex& index, int role) const {
   if (!card) return {};
   if (role == Qt::DisplayRole) return QString::fromStdString(card->title);
   if (role == Qt::AccessibleTextRole)
-    return QString::fromStdString(std::string(traces::name(card->verdict)) + ": " + card->title +
-                                  ". " + card->evidence + " " + card->remedy);
+    return QString::fromStdString(std::string(card->advice     ? "to add"
+                                              : !card->applies ? "does not apply"
+                                                               : traces::name(card->verdict)) +
+                                  ": " + card->title + ". " + card->evidence + " " + card->remedy);
   return {};
 }
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "traces/analysis/diff/summary.h"
-#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/checks.h"
 #include "traces/format/trace/capture_advice.h"
 #include "traces/format/trace/trace.h"
 #include "viz/scene/why_empty.h"
@@ -149,8 +149,9 @@ void addDoctor(InspectorScene& scene, const std::optional<traces::Diagnosis>& di
         {finding.title,
          finding.rule + " · " + name(finding.confidence) + " · " + traces::describe(finding.place),
          finding.evidence, finding.remedy});
-  scene.clear = diagnosis->count(traces::Verdict::kClear);
-  scene.not_observable = diagnosis->count(traces::Verdict::kNotObservable);
+  const traces::Checks checks = traces::countChecks(*diagnosis);
+  scene.clear = checks.clear;
+  scene.not_observable = checks.not_made;
 }
 
 }  // namespace
