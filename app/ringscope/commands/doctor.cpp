@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "app/command_line/command.h"
 #include "traces/analysis/doctor/checks.h"
@@ -20,6 +21,7 @@ struct DoctorOptions {
   std::string trace, sarif, junit, baseline;
   bool json = false;
   bool strict = false;
+  std::string strict_list;                ///< as it was given, with commas
   std::vector<std::string> strict_rules;  ///< that must judge; empty: all that apply
 };
 
@@ -75,8 +77,7 @@ void checkRules(const std::vector<std::string>& ids) {
   for (const std::string& id : ids)
     if (std::ranges::find(traces::rules(), id, &traces::Rule::id) == traces::rules().end())
       throw usageError("--strict: there is no rule " + id +
-                               "; `ringscope mistakes` lists the rules. Without a list, write "
-                               "--strict after TRACE");
+                       "; `ringscope mistakes` lists the rules");
 }
 
 int run(const DoctorOptions& o) {
@@ -116,14 +117,15 @@ void defineDoctor(CLI::App& command, int& exit_code) {
                      "findings give exit code 1");
   CLI::Option* strict =
       command
-          .add_option("--strict", o->strict_rules,
+          .add_option("--strict", o->strict_list,
                       "Exit code 1 also when one of these rules could not judge. Without a list: "
                       "when any rule that applies could not")
-          ->delimiter(',')
           ->expected(0, 1)
           ->type_name("[RULE,…]");
   command.callback([=, &exit_code] {
     o->strict = strict->count() > 0;
+    std::istringstream rules(o->strict_list);
+    for (std::string rule; std::getline(rules, rule, ',');) o->strict_rules.push_back(rule);
     exit_code = run(*o);
   });
 }
