@@ -9,7 +9,7 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 
-VOCABULARY, HIDDEN, HEADS, LAYERS, LENGTH = 96, 32, 4, 2, 64
+VOCABULARY, HIDDEN, HEADS, LAYERS, LENGTH = 64, 32, 4, 2, 64
 
 
 def rotate(x, positions):

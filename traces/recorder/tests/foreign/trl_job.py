@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 from trl import SFTConfig, SFTTrainer  # noqa: E402
 
 torch.manual_seed(0)
-words = {f"w{i}": i for i in range(small.VOCABULARY - 2)} | {"<eos>": small.VOCABULARY - 2, "<pad>": 95}
+words = {f"w{i}": i for i in range(small.VOCABULARY - 2)} | {"<eos>": small.VOCABULARY - 2, "<pad>": small.VOCABULARY - 1}
 tokenizer = PreTrainedTokenizerFast(
     tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="<pad>")), eos_token="<eos>", pad_token="<pad>"
 )
