@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # From nothing, most of a build's time goes into headers that every file reads again. With
 # RINGSCOPE_UNITY the files of a folder, twelve at a time, are compiled as one: a third of the time.
-# Names in anonymous namespaces are therefore distinct within a folder, among all views, and within a test
-# program. The files of the folders in RINGSCOPE_ALIKE are compiled one by one, because each has a main().
+# Names in anonymous namespaces are therefore distinct within a folder (of tests: within those of one
+# program), and among all views.
 option(RINGSCOPE_UNITY "Compile the files of a folder together: quicker from nothing, slower after a change" OFF)
-set(RINGSCOPE_ALIKE tests/bench)
 
 # ringscope_unity(TARGET): groups the sources that TARGET has at the time of the call.
 function(ringscope_unity target)
@@ -18,7 +17,7 @@ function(ringscope_unity target)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${source} ours)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
-    if(NOT ours OR NOT source MATCHES "\\.cpp$" OR folder IN_LIST RINGSCOPE_ALIKE)
+    if(NOT ours OR NOT source MATCHES "\\.cpp$")
       continue()
     endif()
     string(REGEX REPLACE "^viz/views/.*" "viz/views" folder ${folder})

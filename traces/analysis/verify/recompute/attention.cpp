@@ -256,7 +256,7 @@ class Attention {
   std::size_t kv_at_ = 0;  // offset of the current KV head in k and v
   std::vector<double> k_transposed_, v_transposed_, weights_, dscores_;
   std::vector<double> partial_;  // the part of a row's sum that is added up by itself
-  std::vector<double> slopes_;  // only with a softcap
+  std::vector<double> slopes_;   // only with a softcap
   AttentionValues values_;
 };
 
