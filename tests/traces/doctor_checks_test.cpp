@@ -154,7 +154,7 @@ TEST(DoctorChecksTest, AMaskThatWasNotDeclaredExcludesNoCheck) {
 TEST(DoctorChecksTest, EveryRemedyHasItsOwnLine) {
   std::set<std::string> lines;
   for (int i = 0; i < static_cast<int>(Remedy::kCount); ++i)
-    EXPECT_TRUE(lines.insert(wordsOf(static_cast<Remedy>(i)).line).second);
+    EXPECT_TRUE(lines.insert(remedyWords(static_cast<Remedy>(i)).line).second);
 }
 
 }  // namespace

@@ -166,8 +166,8 @@ const RemedyRow& rowOf(Remedy remedy) {
   return kTable[static_cast<std::size_t>(remedy)];
 }
 
-/// What rules need beside values, in the order in which a job adds it. A rule without a row needs
-/// values alone.
+/// Returns the remedies that rules need beside values, in the order in which a job adds them. A
+/// rule without a row needs values alone.
 const std::map<std::string, std::vector<Remedy>>& neededBy() {
   using enum Remedy;
   static const std::vector<Remedy> kBlocksOfRing = {kWholeRun, kMesh, kBlocks},
@@ -250,12 +250,12 @@ std::optional<Remedy> captureFor(const Trace& trace, const Mistake& mistake, boo
 
 }  // namespace
 
-const RemedyWords& wordsOf(Remedy remedy) {
+const RemedyWords& remedyWords(Remedy remedy) {
   return rowOf(remedy).words;
 }
 
 std::string describe(Remedy remedy) {
-  const auto& [line, where] = wordsOf(remedy);
+  const auto& [line, where] = remedyWords(remedy);
   return "`" + std::string(line) + "`" + (*where ? " " + std::string(where) : "");
 }
 

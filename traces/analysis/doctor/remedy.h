@@ -46,7 +46,7 @@ struct RemedyWords {
   const char* line;   ///< "ringscope.log(loss=loss)"
   const char* where;  ///< "after the reduction"; empty: the line says it
 };
-const RemedyWords& wordsOf(Remedy remedy);
+const RemedyWords& remedyWords(Remedy remedy);
 /// Returns the line in backquotes and where it belongs: "`ringscope.log(loss=loss)` after the
 /// reduction".
 std::string describe(Remedy remedy);

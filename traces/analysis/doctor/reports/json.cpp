@@ -25,7 +25,7 @@ json toJson(const Advice& advice) {
   json alone = json::array(), with_others = json::array();
   for (const Diagnosis::Entry* entry : advice.checks)
     (entry->result.remedies.size() == 1 ? alone : with_others).push_back(entry->rule);
-  const auto& [line, where] = wordsOf(*advice.remedy);
+  const auto& [line, where] = remedyWords(*advice.remedy);
   return {{"remedy", name(*advice.remedy)},
           {"line", line},
           {"where", where},

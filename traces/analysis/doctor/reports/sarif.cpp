@@ -94,7 +94,7 @@ json notification(const char* level, const std::string& words) {
 json notificationFor(const Diagnosis::Entry& entry, std::size_t rule_index) {
   std::string words = headline(entry) + ": " + entry.rule + " " + entry.result.would_settle;
   json remedies = json::array();
-  for (const Remedy remedy : entry.result.remedies) remedies.push_back(wordsOf(remedy).line);
+  for (const Remedy remedy : entry.result.remedies) remedies.push_back(remedyWords(remedy).line);
   if (!entry.result.remedies.empty()) words += ". To add: " + describeRemedies(entry);
   json note = notification("note", words);
   note["associatedRule"] = {{"id", entry.rule}, {"index", rule_index}};
