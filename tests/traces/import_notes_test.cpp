@@ -56,7 +56,7 @@ TEST(ImportNotes, AWholeStepIsJudgedHoweverTheRunEnds) {
 
 TEST(ImportNotes, LayersAreCountedFromAttention) {
   const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
-  for (const char* file : kFiles) copy.change(file, R"("layers":)", R"("other":)");
+  for (const char* file : test::kRankFiles) copy.change(file, R"("layers":)", R"("other":)");
   EXPECT_EQ(openTrace(copy.path())->run()->model.layers, 2);
 }
 

@@ -65,7 +65,7 @@ std::string asText(const traces::Diagnosis& diagnosis, const Known& known,
          list("Not observable, and required by --strict", not_made);
 }
 
-std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, const Options& o,
+std::string jsonOf(const traces::Diagnosis& diagnosis, const Known& known, const DoctorOptions& o,
                    const std::vector<std::string>& not_made) {
   nlohmann::json json = traces::toJson(diagnosis);
   if (!o.baseline.empty()) json["baseline"] = {{"accepted", known.accepted}, {"gone", known.gone}};
