@@ -10,6 +10,7 @@ import small  # noqa: E402
 import torch  # noqa: E402
 from accelerate.parallelism_config import ParallelismConfig  # noqa: E402
 from datasets import Dataset  # noqa: E402
+from datasets.table import InMemoryTable  # noqa: E402
 from tiny_accelerate import allow_on_cpu  # noqa: E402
 from tiny_transformers import make_qwen  # noqa: E402
 from tokenizers import Tokenizer, models  # noqa: E402
@@ -21,7 +22,7 @@ words = {f"w{i}": i for i in range(small.VOCABULARY - 2)} | {"<eos>": small.VOCA
 tokenizer = PreTrainedTokenizerFast(
     tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="<pad>")), eos_token="<eos>", pad_token="<pad>"
 )
-rows = [{"input_ids": small.batch(i)[0][0].tolist()} for i in range(4)]
+rows = InMemoryTable.from_pylist([{"input_ids": small.batch(i)[0][0].tolist()} for i in range(4)])
 arguments = SFTConfig(
     output_dir=tempfile.mkdtemp(),
     use_cpu=True,
@@ -41,5 +42,5 @@ arguments = SFTConfig(
 )
 allow_on_cpu()
 SFTTrainer(
-    model=make_qwen(), args=arguments, train_dataset=Dataset.from_list(rows), processing_class=tokenizer
+    model=make_qwen(), args=arguments, train_dataset=Dataset(rows, fingerprint="small"), processing_class=tokenizer
 ).train()
