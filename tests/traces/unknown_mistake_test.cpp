@@ -186,6 +186,8 @@ TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers)
   const Finding of_two = unknownIn(same + drift);
   EXPECT_TRUE(of_two.rank.isNone()) << "either may be the wrong one";
   EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2\n" + same)));
+  EXPECT_FALSE(unknownMistake(*test::makeTrace("run command=import dp=2 cp=1\n" + drift)))
+      << "ranks of an imported job without groups may hold parts";
 }
 
 }  // namespace

@@ -196,9 +196,13 @@ TEST(VerifyAttentionTest, TheVisitorSeesEveryRowWithItsWeights) {
 }
 
 TEST(VerifyAttentionTest, LongSumsAreOffByFewRoundings) {
-  constexpr std::int64_t kLength = 3000;
-  const std::vector<double> zeros(kLength, 0), tenths(kLength, 0.1);
-  AttentionInputs in{1, 1, 1, 1, tokens(kLength), tokens(kLength), zeros, zeros, tenths, tenths};
+  constexpr std::int64_t kTokens = 3000;
+  const std::vector<double> zeros(kTokens, 0), tenths(kTokens, 0.1);
+  AttentionInputs in;
+  in.batch = in.heads = in.kv_heads = in.head_dim = 1;
+  in.q_tokens = in.k_tokens = tokens(kTokens);
+  in.q = in.k = zeros;
+  in.v = in.dout = tenths;
   in.scale = 1;
   in.mask = AttentionMask::of(IntentRecord{.mask = MaskKind::kFull});
   const AttentionValues values = attend(in);

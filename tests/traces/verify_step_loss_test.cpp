@@ -8,6 +8,7 @@
 #include "tests/support/trace_builder.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/recompute/loss.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/step_check.h"
 
@@ -81,14 +82,14 @@ TEST(StepLossTest, AnUnexplainedGradientIsNoMistakeOfAnOpenLoss) {
   EXPECT_TRUE(check.gradient.differs());
   EXPECT_FALSE(check.gradient.isWrong());
   EXPECT_NE(toText(check).find("– gradient of lm_head.weight"), std::string::npos) << toText(check);
-  EXPECT_TRUE(diagnose(*trace).findings.empty());
+  EXPECT_TRUE(diagnose(*trace).findings().empty());
 }
 
 TEST(StepLossTest, AnUnexplainedGradientOfAKnownLossIsWrong) {
   const auto trace = makeTrace(oddGradient(noteOf(1, {{called()}, {called()}})));
   EXPECT_TRUE(checkStep(*trace, 1).gradient.isWrong());
-  ASSERT_FALSE(diagnose(*trace).findings.empty());
-  EXPECT_EQ(diagnose(*trace).findings.front().rule, "unknown_mistake");
+  ASSERT_FALSE(diagnose(*trace).findings().empty());
+  EXPECT_EQ(diagnose(*trace).findings().front().rule, "unknown_mistake");
 }
 
 TEST(StepLossTest, SmoothedLabelsAreComparedWithTheSmoothedLoss) {

@@ -202,7 +202,7 @@ TEST(OwnClockTest, ACollectiveIsExposedAsInPredict) {
   const StepAccount account = makeStepAccount(*clock, {kZero, kOne});
   for (const WorldRank rank : {kZero, kOne}) {
     const RankAccount& of = account.ranks[rank.index()];
-    EXPECT_EQ(of.used(TimeUse::kExposed), clock->timeline.sum({.rank = rank}).exposed_ns);
+    EXPECT_EQ(of.used(TimeUse::kExposed), clock->timeline.sum(rank).exposed_ns);
     EXPECT_EQ(of.used(TimeUse::kSync), 100);
     EXPECT_EQ(of.step_ns, clock->timeline.rank_end_ns[rank.index()]);
   }

@@ -19,8 +19,14 @@ RuleResult Rule::check(const Trace& trace) const {
   return result;
 }
 
+bool lacksGroups(const Trace& trace) {
+  const auto& run = trace.run();
+  return run && run->command == Command::kImport && trace.groups().empty() &&
+         (run->dp > 1 || run->tp > 1 || run->cp > 1);
+}
+
 bool hasOneCpRank(const Trace& trace) {
-  return trace.run() && trace.run()->cp == 1;
+  return trace.run() && trace.run()->cp == 1 && !lacksGroups(trace);
 }
 
 RuleResult clear() {
@@ -37,6 +43,13 @@ RuleResult undecided(std::string would_settle) {
 }
 RuleResult undecided(std::string would_settle, Remedy remedy) {
   return {Verdict::kNotObservable, {}, std::move(would_settle), false, {remedy}};
+}
+std::optional<RuleResult> answerWithoutCp(const Trace& trace) {
+  if (hasOneCpRank(trace)) return clear();
+  if (!lacksGroups(trace)) return std::nullopt;
+  return undecided(
+      "needs to know which ranks share a sequence: ringscope.buffer(…, group=…) or "
+      "ringscope.attention() names their group");
 }
 
 }  // namespace ringscope::traces

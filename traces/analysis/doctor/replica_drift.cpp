@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
+
+#include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::traces {
 namespace {
@@ -21,11 +24,21 @@ struct Slice {
 };
 using ByParameter = std::map<Slice, std::vector<const TensorRecord*>>;
 
+/// Reports whether the recorder took the name from the optimizer's groups ("group0.3"), because the
+/// tensor is no parameter of the model. ZeRO's optimizers hold a different partition per rank.
+bool isPartition(const std::string& name) {
+  constexpr std::string_view kGroup = "group";
+  const bool is_group = name.size() > kGroup.size() && name.compare(0, kGroup.size(), kGroup) == 0;
+  return is_group && name.find_first_not_of("0123456789.", kGroup.size()) == std::string::npos;
+}
+
 ByParameter collect(const Trace& trace, TensorKind kind) {
   ByParameter found;
-  const bool all_share = trace.run() && trace.run()->tp == 1;  // where groups are not recorded
+  // Without recorded groups, all ranks of a run of RingScope without tp hold the same slices. An
+  // imported job may have split its parameters in any way.
+  const bool all_share = trace.run() && trace.run()->tp == 1 && !lacksGroups(trace);
   for (const TensorRecord& tensor : trace.tensors()) {
-    if (tensor.tensor.kind != kind) continue;
+    if (tensor.tensor.kind != kind || isPartition(tensor.tensor.name)) continue;
     const GroupRecord* group = trace.groupContaining(tensor.rank, GroupAxis::kDpCp);
     if (!group && !all_share) continue;
     found[{tensor.place.train_step, tensor.tensor.name, group ? group->id.value() : -1}].push_back(

@@ -44,6 +44,8 @@ struct RuleResult {
   std::vector<Remedy> remedies{};  ///< that would settle it, in the order in which to add them
 };
 
+/// Reports whether the recording lacks the groups that say which of its ranks share a sequence.
+bool lacksGroups(const Trace& trace);
 /// Reports whether the run is known to have one cp rank, on which most mistakes cannot be made.
 bool hasOneCpRank(const Trace& trace);
 
@@ -54,6 +56,9 @@ RuleResult notObservable(std::string would_settle);
 RuleResult undecided(std::string would_settle);
 /// Returns the same for a run that the remedy would settle.
 RuleResult undecided(std::string would_settle, Remedy remedy);
+/// Returns the answer of a rule about cp ranks if their number settles it. The rule is clear with
+/// one cp rank, and not observable when the ranks of a sequence are unknown.
+std::optional<RuleResult> answerWithoutCp(const Trace& trace);
 
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {

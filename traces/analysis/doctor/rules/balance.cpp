@@ -33,7 +33,7 @@ Finding uselessBalance(std::int32_t train_step, Balance balance) {
 }  // namespace
 
 RuleResult checkBalanceWithoutCausal(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   for (const IntentRecord& meant : trace.intents())
     if (meant.ranks.size() != 1 && meant.mask == MaskKind::kFull && evensCausalWork(meant.balance))
       return found(uselessBalance(meant.train_step, meant.balance));
@@ -150,7 +150,7 @@ Finding cutDocuments(const Trace& trace, const DealtTokens& of) {
 }  // namespace
 
 RuleResult checkBalanceCutsDocuments(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   DealtDocuments documents;
   for (const ShardRecord& shard : trace.shards()) {

@@ -114,7 +114,7 @@ RuleResult judgeEqualRanks(const Trace& trace) {
 }  // namespace
 
 RuleResult checkMissingCpGradReduce(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   const ReplicaDrift grads = readDrift(trace, TensorKind::kGradient);
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
@@ -237,7 +237,7 @@ void describeScaled(const GradientScale& g, Finding& f) {
 }  // namespace
 
 RuleResult checkGradScaledByCp(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   return answerFrom(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled);
 }
 

@@ -84,7 +84,7 @@ Finding headsNotDivisibleFinding(const ScheduleRecord& one, const Heads& model,
 }  // namespace
 
 RuleResult checkHeadsNotDivisible(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   std::string lacks = "needs which heads each rank attends";
   for (const ScheduleRecord& schedule : trace.schedules()) {

@@ -271,7 +271,7 @@ Finding wrongProcessGroupFinding(const Trace& trace, const Event& event, const G
 }  // namespace
 
 RuleResult checkWrongProcessGroup(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool knows_groups = false;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
     const GroupRecord* cp = trace.groupContaining(WorldRank::of(rank), GroupAxis::kCp);

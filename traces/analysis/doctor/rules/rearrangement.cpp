@@ -145,7 +145,7 @@ Fit fitsDeclared(const Trace& trace, const ShardRecord& shard,
 }  // namespace
 
 RuleResult checkUnbalancedUnshard(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   RuleResult result;
   for (const ShardRecord* shard : tokenShards(trace)) {

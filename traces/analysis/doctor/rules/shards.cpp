@@ -55,7 +55,7 @@ Finding wrongBufferDimFinding(const ShardRecord& shard, std::int32_t declared) {
 }  // namespace
 
 RuleResult checkWrongBufferDim(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   for (const ShardRecord& shard : trace.shards()) {
     const IntentRecord* meant = trace.intent(shard.train_step, shard.rank);
@@ -139,7 +139,7 @@ Finding unevenShardsFinding(const GroupShards& of, const TokenRun& lost) {
 }  // namespace
 
 RuleResult checkUnevenShards(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false, repeated = false, part_only = false;
   for (const auto& members : sequenceGroups(trace))
     for (const char* buffer : {"input_ids", "q"})
@@ -196,7 +196,7 @@ Finding cpNotAppliedFinding(const ShardRecord& shard, const TokenCounts& part, s
 }  // namespace
 
 RuleResult checkCpNotApplied(const Trace& trace) {
-  if (hasOneCpRank(trace)) return clear();
+  if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   for (const ShardRecord& shard : trace.shards()) {
     const GroupRecord* group = trace.groupContaining(shard.rank, GroupAxis::kCp);
