@@ -49,7 +49,7 @@ local = small.LENGTH // here.cp_world_size
 
 
 class Batches:
-    """What picotron's pipeline needs from its data loader."""
+    """A data loader with the parts that picotron's pipeline uses."""
 
     grad_acc_steps = 1
 
