@@ -18,7 +18,7 @@ namespace {
 using Seat = PlannedBlocks::Seat;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What was recorded of one piece.
+/// The recorded tensors of one piece.
 struct Block {
   Rows out, lse;
   DType out_type, lse_type;

@@ -162,7 +162,7 @@ void compareLayers(std::vector<LayerCheck>& layers) {
     layer.unlike_other_layers = layer.fits == AttentionFits::kOther && 2 * alike(layer) <= all;
 }
 
-/// What cannot be read of one layer does not silence the others.
+/// Checks one layer. A layer that cannot be read does not silence the others.
 LayerCheck checkedLayer(const Trace& trace, const LayerPass& pass,
                         const std::vector<WorldRank>& members, double work) {
   try {

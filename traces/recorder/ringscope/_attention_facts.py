@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attention is meant to be, from the arguments of its operator and the attributes of its module."""
+"""The meant attention, from the arguments of its operator and the attributes of its module."""
 
 import torch
 from torch import nn

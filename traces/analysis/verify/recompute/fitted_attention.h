@@ -9,7 +9,7 @@
 
 namespace ringscope::traces {
 
-/// What the recorded output of a layer says about its attention, where that is not what is stated.
+/// The answer of a layer's recorded output about its attention, if it is not the stated one.
 enum class AttentionFits {
   kStated,     ///< nothing else is known
   kOther,      ///< another attention, and nothing that is recorded rules it out
@@ -26,9 +26,10 @@ struct FittedAttention {
   std::string words;  ///< a sentence; empty for kStated
 };
 
-/// Finds the attention with which recorded out agrees in all rows of a selection: by the stated
-/// mask and scale, or else with another scale, with sinks, a softcap, documents as recorded
-/// positions show them, or another mask. `stated` compares the recording with what is stated.
+/// Finds the attention with which recorded out agrees in all rows of a selection. It tries the
+/// stated mask and scale first. Then it tries another scale, sinks, a softcap, the documents that
+/// recorded positions show, and other masks. `stated` compares the recording with the stated
+/// attention.
 FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
                              const Selection& selection, const AttentionMask& mask,
                              const std::vector<TensorCheck>& stated);

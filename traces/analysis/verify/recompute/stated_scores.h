@@ -6,7 +6,7 @@
 
 namespace ringscope::traces {
 
-/// Who states how the scores of an attention are made.
+/// The source of the statement about how the scores of an attention are made.
 enum class StatedBy {
   kNobody,   ///< the job computes attention itself and says nothing; 1 / √head_dim is a guess
   kDefault,  ///< attention was called without a scale, which means 1 / √head_dim

@@ -8,7 +8,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// What lines say about one layer. An argument of the call counts more than an attribute of the
+/// The recorded facts about one layer. An argument of the call counts more than an attribute of the
 /// module, which counts more than a call without the argument.
 struct LayerFacts {
   std::optional<double> called, of_module, softcap;
