@@ -13,6 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE)
 EXAMPLES = os.path.join(PACKAGE, "examples")
+VARIANTS = os.path.join(HERE, "variants")  # jobs that import modules of the examples
 ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 # The PyTorch version that a job's text needs, by a word in it, with the reason.
 _FSDP2 = ((2, 7), "PyTorch 2.7, whose FSDP2 takes tensors of a CPU")
@@ -24,11 +25,18 @@ _SINCE = {
 }
 
 
+def path_of(script):
+    """Returns the path of a job or module by its name without .py, or None."""
+    paths = (os.path.join(folder, script + ".py") for folder in (EXAMPLES, VARIANTS))
+    return next(filter(os.path.exists, paths), None)
+
+
 def torchrun(script, *arguments, processes=2, **environment):
     """Runs a script. Raises AssertionError with its output if the job fails."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(processes), script, *arguments]
-    settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", **environment}
+    command += ["--nproc-per-node", str(processes), path_of(script[:-3]) or script, *arguments]
+    paths = os.pathsep.join((PACKAGE, EXAMPLES))
+    settings = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **environment}
     done = subprocess.run(
         command, env=settings, cwd=EXAMPLES, capture_output=True, text=True, timeout=300
     )
@@ -46,10 +54,10 @@ def table():
 def missing(script):
     """Returns the requirements of a job, and of modules beside it, that are missing: imported packages, or features of
     later versions of PyTorch."""
-    with open(os.path.join(EXAMPLES, script + ".py"), encoding="utf-8") as file:
+    with open(path_of(script), encoding="utf-8") as file:
         text = file.read()
     imported = set(re.findall(r"^(?:import (?=\w)|from (?=[\w.]+ import ))(\w+)", text, re.MULTILINE))
-    beside = {name for name in imported if os.path.exists(os.path.join(EXAMPLES, name + ".py"))}
+    beside = {name for name in imported if path_of(name)}
     absent = {n for n in imported - beside - {"ringscope"} if importlib.util.find_spec(n) is None}
     absent |= {why for word, (first, why) in _SINCE.items() if word in text and torch_version() < first}
     return absent.union(*(missing(name) for name in beside))

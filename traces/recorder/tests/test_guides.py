@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from jobs import EXAMPLES, PACKAGE, ROOT, missing, program, table
+from jobs import PACKAGE, ROOT, missing, path_of, program, table
 
 sys.path.insert(0, PACKAGE)
 
@@ -126,7 +126,7 @@ class WhatGuidesName(unittest.TestCase):
         rows = 0
         for name, text in guides():
             for script in re.findall(r"\b(\w+)\.py\b", text):
-                self.assertTrue(os.path.exists(os.path.join(EXAMPLES, script + ".py")), f"{name}: {script}")
+                self.assertTrue(path_of(script), f"{name}: {script}")
             for script, found in re.findall(r"^\| `(\w+)` \| (`\w+`|nothing) \|", text, re.MULTILINE):
                 rows += 1
                 expected = None if found == "nothing" else found.strip("`")

@@ -6,7 +6,7 @@ import os
 import tempfile
 import unittest
 
-from jobs import EXAMPLES, findings, missing, program, table, torchrun
+from jobs import EXAMPLES, VARIANTS, findings, missing, program, table, torchrun
 
 _SAMPLE = (
     ("autocast", 2),
@@ -46,7 +46,8 @@ class Jobs(unittest.TestCase):
         self.assertLessEqual({need for need in needs if " " not in need}, {"accelerate", "transformers"})
 
     def test_every_job_beside_the_table_is_in_it(self):
-        scripts = {name[:-3] for name in os.listdir(EXAMPLES) if name.endswith(".py")}
+        files = os.listdir(EXAMPLES) + os.listdir(VARIANTS)
+        scripts = {name[:-3] for name in files if name.endswith(".py")}
         jobs = {name for name in scripts if not name.startswith(("hand_", "tiny_"))}
         self.assertEqual(jobs, {script for script, _, _ in table()})
 
