@@ -88,7 +88,7 @@ class PlannedStrategyTest : public testing::TestWithParam<std::pair<Strategy, in
 
 TEST_P(PlannedStrategyTest, HasTheStagesAndMessagesOfARecordedStep) {
   using traces::MaskKind;
-  struct Case {
+  struct StrategyCase {
     MaskKind mask;
     Balance balance;
     Rotate rotate;
@@ -96,12 +96,13 @@ TEST_P(PlannedStrategyTest, HasTheStagesAndMessagesOfARecordedStep) {
   };
   const auto [strategy, cp] = GetParam();
   const bool rings = strategy == Strategy::kRing || strategy == Strategy::kHybrid;
-  for (const Case& c :
-       {Case{MaskKind::kFull, Balance::kNone, Rotate::kP2p, Order::kDiagonalFirst},
-        Case{MaskKind::kCausal, Balance::kHeadTail, Rotate::kAllGather, Order::kDiagonalLast},
-        Case{MaskKind::kCausal, Balance::kNone, Rotate::kAllGather, Order::kDiagonalFirst},
-        Case{MaskKind::kWindow, Balance::kStriped, Rotate::kP2p, Order::kDiagonalLast},
-        Case{MaskKind::kWindow, Balance::kHeadTail, Rotate::kP2p, Order::kDiagonalFirst}}) {
+  for (const StrategyCase& c :
+       {StrategyCase{MaskKind::kFull, Balance::kNone, Rotate::kP2p, Order::kDiagonalFirst},
+        StrategyCase{MaskKind::kCausal, Balance::kHeadTail, Rotate::kAllGather,
+                     Order::kDiagonalLast},
+        StrategyCase{MaskKind::kCausal, Balance::kNone, Rotate::kAllGather, Order::kDiagonalFirst},
+        StrategyCase{MaskKind::kWindow, Balance::kStriped, Rotate::kP2p, Order::kDiagonalLast},
+        StrategyCase{MaskKind::kWindow, Balance::kHeadTail, Rotate::kP2p, Order::kDiagonalFirst}}) {
     TrainConfig config = configOf(strategy, cp);
     config.mask = c.mask;
     config.window = c.mask == MaskKind::kWindow ? 20 : 0;

@@ -235,9 +235,8 @@ TEST(DoctorSceneTest, DataThatCannotTellIsNotCalledUnrecorded) {
   EXPECT_EQ(evidenceOf("run cp=2 capture=full\n", title),
             "What was recorded cannot tell. This needs the values of position_ids and the borders "
             "of documents.");
-  EXPECT_EQ(evidenceOf("run cp=2 command=attend capture=none\n", title),
-            "What was recorded cannot tell. This needs a run that trains, whose tokens, q, k, "
-            "labels and losses are recorded.");
+  EXPECT_EQ(evidenceOf("run cp=2 command=attend capture=none\n", "Position ids not sharded"),
+            "Does not apply: one attention has no training step.");
 }
 
 TEST(DoctorSceneTest, FindingsHaveAnExplanationAndClearRulesHaveNone) {

@@ -89,7 +89,7 @@ TEST(MergeHistoryTest, ValuesThatWereNotKeptAreSaidWithTheCaptureThatKeepsThem) 
   const IndexedTrace sample = oneLayer({});
   const Place second = test::placeAt(1, 0, traces::Direction::kForward, 0);
   EXPECT_EQ(historyOf(sample, 0, 0, 0, second).missing,
-            "Not oneLayer; --capture values:steps=1 would show it.");
+            "Not recorded; --capture values:steps=1 would show it.");
 }
 
 /// The out of a row is rounded to bfloat16, as in a model in bfloat16.

@@ -78,7 +78,7 @@ TEST(PositionRowsTest, RanksWhoseIdsAreNotRecordedAreCountedAndNotCalledRight) {
   });
   const PositionStrip strip = makePositionStrip(*part, Cursor());
   EXPECT_FALSE(strip.complete());
-  EXPECT_EQ(strip.verdict(), "64 as they should be; those of 2 of 4 ranks are not recordedStep");
+  EXPECT_EQ(strip.verdict(), "64 as they should be; those of 2 of 4 ranks are not recorded");
 }
 
 TEST(PositionRowsTest, PackedDocumentsCountFromZeroEachAndTheirBordersAreMarked) {
@@ -101,11 +101,11 @@ TEST(PositionRowsTest, PositionsWithoutARecordedIntentAreNotJudged) {
   const PositionStrip strip = makePositionStrip(*forgotten, Cursor());
   EXPECT_EQ(strip.wrong, 0);
   EXPECT_EQ(strip.all, 128);
-  EXPECT_NE(strip.verdict().find("not recordedStep"), std::string::npos) << strip.verdict();
+  EXPECT_NE(strip.verdict().find("not recorded"), std::string::npos) << strip.verdict();
   const TokenTable table = makeTokenTable(*forgotten, ofRank(1));
   EXPECT_FALSE(table.cells[3].should_position);
   EXPECT_EQ(table.buffers.back().compared, 0);
-  // Positions restart, but no document is recordedStep.
+  // Positions restart, but no document is recorded.
   RingRun borderless = packedWithPositions();
   borderless.mask = traces::MaskKind::kCausal;
   EXPECT_NE(makePositionStrip(*recordedStep(borderless), Cursor()).verdict().find("documents"),
@@ -127,7 +127,7 @@ TEST(TokenTableTest, ShowsEachTokenItsPositionAndTheTokenThatItPredicts) {
     EXPECT_EQ(lane.cut, BufferCut::kSharded) << lane.name;
     EXPECT_EQ(lane.wrong, 0) << lane.name;
   }
-  EXPECT_EQ(describeValues(table.buffers[0]), "– the whole batch is not recordedStep")
+  EXPECT_EQ(describeValues(table.buffers[0]), "– the whole batch is not recorded")
       << "nothing says what the tokens should be";
   EXPECT_EQ(table.buffers[1].compared, 32);
   EXPECT_EQ(table.buffers[2].compared, 32);

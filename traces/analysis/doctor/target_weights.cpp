@@ -68,8 +68,10 @@ TargetWeights judge(const std::vector<Weighed>& all, double share) {
     reading.are = TargetsWeigh::kAlike;
     return reading;
   }
-  const bool of_ranks = areEqual(by_rank, share);
-  if (!of_ranks && !(targets.size() > 1 && areEqual(by_microbatch, share))) return reading;
+  // With as many targets on every rank, the weights of both are alike.
+  const bool of_microbatches = targets.size() > 1 && areEqual(by_microbatch, share),
+             of_ranks = !of_microbatches && areEqual(by_rank, share);
+  if (!of_ranks && !of_microbatches) return reading;
   reading.are = of_ranks ? TargetsWeigh::kByRankCount : TargetsWeigh::kByMicrobatchCount;
   const auto [least, most] = std::ranges::minmax(all, {}, &Weighed::weight);
   reading.rank = most.rank;
