@@ -122,9 +122,10 @@ LabelReading computedLabels(const Trace& trace) {
         all = std::move(reading);
       } else if (reading.are == LabelsAre::kPerhapsPerShard) {
         pooled += counts;
-        const LabelReading first = perhaps.value_or(reading);
-        perhaps = judge(pooled);
-        perhaps->place = first.place;
+        LabelReading of_all_steps = judge(pooled);
+        if (!perhaps) perhaps = std::move(reading);
+        perhaps->chance = of_all_steps.chance;
+        perhaps->missing = std::move(of_all_steps.missing);
       } else if (reading.are != LabelsAre::kUnknown || !any_right || reading.wrong > 0) {
         return reading;
       }
