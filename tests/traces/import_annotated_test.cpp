@@ -121,7 +121,7 @@ TEST(ImportAnnotated, TheWholeBatchIsComparedBetweenTheRanksThatCutIt) {
             std::vector<std::string>{"different_batches_on_cp_ranks"});
 }
 
-TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndIsFoundByItsPairs) {
+TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndNoFindingIfOutIsRight) {
   const test::RecordingCopy copy(kHandRecording);
   std::string kept;
   for (const std::string& line : copy.lines(kRankFiles[1]))
@@ -132,7 +132,7 @@ TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndIsFoundByItsPairs) {
   const auto trace = openTrace(copy.path());
   EXPECT_TRUE(anySays(trace->problems(), "some were passed over"));
   EXPECT_FALSE(trace->schedule(0, rank(1), Direction::kForward));
-  EXPECT_EQ(findingsIn(*trace).front(), "ring_bypassed");
+  EXPECT_TRUE(findingsIn(*trace).empty()) << "recorded out attends the skipped block";
 }
 
 TEST(ImportAnnotated, MessagesOfAnAttentionThatNeverEndedAreStillEvents) {
