@@ -52,12 +52,12 @@ TEST_F(ViewsTest, EveryViewReportsMissingDataThatItNeeds) {
     EXPECT_TRUE(sentence.contains("ecorded") && sentence.contains("would show"))
         << name << ": " << sentence.toStdString();
   }
-  auto* findings = show("doctor")->findChild<QListView*>();
-  EXPECT_TRUE(findings->model()
-                  ->index(0, 0)
-                  .data(Qt::AccessibleTextRole)
-                  .toString()
-                  .contains("Not recorded. This needs"));
+  const auto* findings = show("doctor")->findChild<QListView*>();
+  const auto text_at = [&](int row) {
+    return findings->model()->index(row, 0).data(Qt::AccessibleTextRole).toString();
+  };
+  EXPECT_TRUE(text_at(0).contains("more check")) << text_at(0).toStdString();
+  EXPECT_TRUE(text_at(1).contains("Not recorded. This needs")) << text_at(1).toStdString();
 }
 
 TEST_F(ViewsTest, AFindingLeadsToItsPlaceAndAltLeftComesBack) {
