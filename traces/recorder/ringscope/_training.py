@@ -80,8 +80,8 @@ class LossObserver:
         self._number += 1
         if self._logits[0] == log_probabilities.data_ptr():
             logits = session.tensor("logits", self._logits[1], layer=None)
-            self._project(self._logits[1])
             made = self._follow(self._logits[1], target, counted, smoothing)
+            self._project(self._logits[1], made.get("parameter"))
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
         session.line(
@@ -124,9 +124,9 @@ class LossObserver:
     def gradient(self, number, compared):
         self.session.line("loss_gradient", **self.session.place(layer=None), number=number, **compared())
 
-    def _project(self, logits):
-        """Records which parameter makes the logits, once for each."""
-        name = projection_of(logits, self.parameters())
+    def _project(self, logits, name):
+        """Records which parameter makes the logits, once for each. The model is searched if `name` is not known."""
+        name = name or projection_of(logits, self.parameters())
         if name is not None and name not in self._projections:
             self._projections.add(name)
             self.session.line("head", parameter=name, rows=logits.shape[-1])

@@ -213,7 +213,7 @@ class HeadReader {
         loss_.narrow_product || std::ranges::all_of(logits, [](const LoadedTensor& tensor) {
           return fitSixteenBits(tensor.values);
         });
-    head_.rounding = std::max(head_.rounding, narrow ? 0.015 : 1e-3);
+    head_.rounding = std::max(head_.rounding, narrow ? kSixteenBitShare : 1e-3);
     for (std::size_t token = 0; token < tokens; ++token)
       if (labels_[owner][token] >= 0) addToken(owner, token, logits);
   }

@@ -52,8 +52,8 @@ void addCalls(const std::vector<CalledLoss>& calls, StepLoss& loss) {
 }  // namespace
 
 double roundingShare(const std::string& dtype) {
-  constexpr double kWide = 1e-4, kOfSixteenBits = 0.015;
-  return isNarrow(dtype) ? kOfSixteenBits : kWide;
+  constexpr double kWide = 1e-4;
+  return isNarrow(dtype) ? kSixteenBitShare : kWide;
 }
 
 StepLoss stepLoss(const Trace& trace, std::int32_t train_step) {

@@ -30,6 +30,8 @@ struct StepLoss {
 /// to their logits.
 StepLoss stepLoss(const Trace& trace, std::int32_t train_step);
 
+/// The share of a gradient that rounding explains in a product of a 16-bit type.
+inline constexpr double kSixteenBitShare = 0.015;
 /// Returns the share of a gradient that rounding explains in a product of this type.
 double roundingShare(const std::string& dtype);
 

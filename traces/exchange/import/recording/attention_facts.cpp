@@ -4,6 +4,7 @@
 #include <map>
 
 #include "traces/exchange/import/recording/job.h"
+#include "traces/format/trace/admission.h"
 
 namespace ringscope::traces {
 namespace {
@@ -39,7 +40,7 @@ std::string attentionFacts(const RecordedJob& job) {
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
       const std::int64_t layer = line.whole("layer");
-      if (layer < 0 || layer > 4096) continue;
+      if (layer < 0 || layer > kMaxLayers) continue;
       const bool is_call = line.kind() == "attention" || line.kind() == "block";
       if (is_call && line.text("direction") == "forward") layers[layer].addCall(line);
       if (line.kind() != "attention_module") continue;
