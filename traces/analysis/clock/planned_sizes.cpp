@@ -66,7 +66,7 @@ StageWork PlannedSizes::embed(Direction direction) const {
 
 StageWork PlannedSizes::loss(Direction direction) const {
   // Backward reads and writes the scores in fp32, twice.
-  const std::int64_t score_bytes = direction == Direction::kForward ? element_ : 4 * 4;
+  const std::int64_t score_bytes = direction == Direction::kForward ? element_ : 16;
   return {
       2 * number(passes(direction) * tokens_ * part_.hidden_size) * number(part_.vocab_size),
       number(tokens_) * number(4 * part_.hidden_size * element_ + part_.vocab_size * score_bytes)};
