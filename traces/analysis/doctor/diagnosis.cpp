@@ -26,7 +26,7 @@
 
 namespace ringscope::traces {
 
-const char* meaningOf(Confidence confidence) {
+const char* explain(Confidence confidence) {
   return confidence == Confidence::kCertain ? "nothing else explains what was recorded"
                                             : "something else may explain what was recorded";
 }
@@ -38,7 +38,7 @@ nlohmann::json toJson(const Finding& finding) {
   return {{"rule", finding.rule},
           {"severity", name(finding.severity)},
           {"confidence", name(finding.confidence)},
-          {"confidence_means", meaningOf(finding.confidence)},
+          {"confidence_means", explain(finding.confidence)},
           {"title", finding.title},
           {"rank", traces::toJson(finding.rank)},
           {"group", std::move(group)},

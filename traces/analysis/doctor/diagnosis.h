@@ -51,7 +51,7 @@ bool isClear(const Diagnosis& diagnosis);
 Fix fixFor(const std::string& rule, std::optional<Framework> framework);
 
 /// Returns what a confidence means, as a clause.
-const char* meaningOf(Confidence confidence);
+const char* explain(Confidence confidence);
 nlohmann::json toJson(const Finding& finding);
 nlohmann::json toJson(const Diagnosis& diagnosis);
 /// The report for people: findings with evidence and remedy, then what was clear and what not seen.

@@ -17,10 +17,12 @@ namespace {
 constexpr double kNoCoincidence = 1e-4;
 
 /// Returns the probability that `lost` labels at the ends of shards are left out by right. Both
-/// neighbours of each have a target. If other labels are left out, those between two targets tell
-/// how often this happens within shards: `alone` of `between`, where a rate near 0 is expected
-/// beforehand (Beta(1/4, 1/4)). If no other is left out, all rates count as equally probable: the
-/// probability that `lost` labels and no other are left out is then B(lost + 1, labels + 1).
+/// neighbours of each have a target.
+/// - If other labels are left out, those between two targets tell how often this happens within
+///   shards: `alone` of `between`. Beforehand a rate near 0 is expected (Beta(1/4, 1/4)).
+/// - If no other label is left out, all rates count as equally probable. The probability that
+/// `lost`
+///   labels and no other are left out is then B(lost + 1, labels + 1).
 double chanceOf(const LabelCounts& c) {
   constexpr double kPrior = 0.25;
   const auto lost = static_cast<double>(c.lost), labels = static_cast<double>(c.labels);

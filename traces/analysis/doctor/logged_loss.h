@@ -32,9 +32,9 @@ struct LoggedLoss {
   double logged = 0, right = 0;
   double scale = 1;  ///< kScaledByCp: cp or 1 / cp
   std::vector<RankLoss> ranks;
-  /// kRight: of other ways that weigh the targets otherwise in a recorded step, whether they give
-  /// the logged number of every such step too, up to rounding, by chance; and of those that a step
-  /// in which one of several ranks has all targets cannot tell from it.
+  /// For kRight: whether another way of weighing targets also gives every logged number, up to
+  /// rounding. Contains only ways that weigh targets otherwise in a recorded step, and those that a
+  /// step cannot tell apart because one rank has all targets.
   std::map<LossIs, bool> also_fits;
 };
 

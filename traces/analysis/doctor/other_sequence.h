@@ -6,9 +6,9 @@
 
 namespace ringscope::traces {
 
-/// The first rank of another sequence whose declared mask these ranks follow pair by pair, where no
-/// recorded token ids tell the two sequences apart; none: there is no such sequence. Ranks that
-/// read the batch of another dp rank attend so, and nothing is wrong with their mask.
+/// Returns the first rank of another sequence whose declared mask these ranks follow pair by pair,
+/// or no rank. Considers only sequences that no recorded token ids tell apart. Ranks that read the
+/// batch of another dp rank attend like this, and nothing is wrong with their mask.
 WorldRank otherSequenceFollowed(const Trace& trace, CoverageCounter& counter,
                                 const AttentionPass& pass, const std::vector<WorldRank>& members);
 

@@ -11,8 +11,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// The same slice of the same parameter in the same training step, as each rank has it: tp ranks
-/// hold other slices, so only those of one dp × cp group are compared.
+/// One slice of a parameter in one training step. The ranks of one dp × cp group hold the same
+/// slice and are compared. tp ranks hold other slices.
 struct Slice {
   std::int32_t train_step;
   std::string parameter;

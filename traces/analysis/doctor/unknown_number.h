@@ -7,9 +7,9 @@
 
 namespace ringscope::traces {
 
-/// Finds a number of a training step that neither the recording nor any mistake of the catalogue
-/// gives: the logged loss, against the ranks' own sums, or the gradient of the output projection,
-/// against logits and labels. Only judges runs that declared a mean over all targets.
+/// Finds a wrong number of a training step that no mistake of the catalogue explains. Compares the
+/// logged loss with the sums of the ranks, and the gradient of the output projection with logits
+/// and labels. Only judges runs that declared a mean over all targets.
 std::optional<Finding> unknownNumber(const Trace& trace);
 
 }  // namespace ringscope::traces

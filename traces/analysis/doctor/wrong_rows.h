@@ -10,20 +10,20 @@
 
 namespace ringscope::traces {
 
-/// "token 3", "tokens 16–19, 24 and 2 more ranges".
+/// Returns "token 3" or "tokens 16–19, 24 and 2 more ranges".
 std::string runWords(const std::string& noun, const std::vector<TokenRun>& runs);
-/// "rank 3", "ranks 0–2, 5".
+/// Returns "rank 3" or "ranks 0–2, 5".
 std::string rankWords(const std::vector<WorldRank>& ranks);
 
-/// The wrong rows of a comparison: "6 of 512 rows are wrong: heads 1–2, tokens 16–19, 24". Empty
-/// where no row's ratio was recorded or none is above 1.
+/// Returns "6 of 512 rows are wrong: heads 1–2, tokens 16–19, 24". Returns an empty string when no
+/// ratios of rows were recorded or none is above 1.
 std::string wrongRowsWords(const DiffRecord& diff);
 
-/// The cp rank whose rows are the worst; nothing where rows are no tokens'.
+/// Returns the cp rank with the worst row; nullopt when rows are not tokens.
 std::optional<std::size_t> worstCpRank(const DiffRecord& diff);
-/// The rank that has the worst row of a comparison, as far as its sequence, its heads and its token
-/// tell; none where they do not: tp ranks are told by heads alone, and only if the wrong rows are
-/// of the heads of one.
+/// Returns the rank with the worst row of a comparison, or no rank when it cannot be told. The
+/// sequence, heads and token of the row tell the rank. Heads alone tell the tp rank, if all
+/// wrong rows belong to heads of one.
 WorldRank rankOfWorstRow(const Trace& trace, const DiffRecord& diff);
 
 }  // namespace ringscope::traces

@@ -10,9 +10,9 @@
 
 namespace ringscope::traces {
 
-/// A layer of one group of ranks as it was recorded against unsharded attention in fp64, computed
-/// from the recorded q, k, v, dout and attention sinks under the declared mask, with the scale and
-/// softcap that the recording states or the recorded output shows.
+/// Compares one layer of one group of ranks with unsharded attention. The unsharded attention is
+/// computed in fp64 from the recorded q, k, v, dout and attention sinks, under the declared mask.
+/// Its scale and softcap are those that the recording states or the recorded output shows.
 struct LayerCheck {
   LayerPass pass;
   std::vector<WorldRank> members;
@@ -29,22 +29,22 @@ struct LayerCheck {
   bool unlike_other_layers = false;
   std::string widened;         ///< a sentence: why limits are wider than usual; empty: they are not
   double work = 0;             ///< multiply-adds
-  HypothesesCheck hypotheses;  ///< where something was wrong: what explains it
+  HypothesesCheck hypotheses;  ///< mistakes that explain a wrong tensor
 
   /// The worst of all tensors; 0 when nothing was compared.
   double worstRatio() const;
   bool right() const { return worstRatio() <= 1 && !unlike_other_layers; }
 };
 
-/// Sentences: why what was recorded of a layer cannot be computed again. `intent`: null: there is
-/// none.
+/// Returns sentences that say why the recorded values of a layer cannot be computed again; none
+/// when they can. `intent` is null when the recording has none.
 std::vector<std::string> hindrances(const Trace& trace, const LayerTensors& layer,
                                     const IntentRecord* intent);
 
-/// `work`: at most about so many multiply-adds. Where a layer takes more, some (batch entry, KV
-/// head) pairs are computed whole, evenly spread; where not even one fits, some query rows of one,
-/// and dk and dv, which are sums over all rows, are left out. At least one row is computed. Throws
-/// inputError when recorded values are damaged.
+/// Computes a layer with at most about `work` multiply-adds. A larger layer is computed in part:
+/// some (batch entry, KV head) pairs, evenly spread, each with all its rows. If not even one pair
+/// fits, at least one query row of one pair is computed. This leaves out dk and dv, because they
+/// are sums over all rows. Throws inputError when recorded values are damaged.
 LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
                       const std::vector<WorldRank>& members, double work);
 

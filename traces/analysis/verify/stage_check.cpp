@@ -37,8 +37,8 @@ bool same(const Event& event, const PieceRecord& piece) {
          event.k_begin == piece.k_begin && event.k_end == piece.k_end && event.mask == piece.mask;
 }
 
-/// What a rank attended at a ring step where that is not what its schedule has; empty where it is,
-/// or where events may be missing.
+/// Returns the pieces that a rank attended at a ring step, in words, if they are not those of its
+/// schedule. Returns an empty string if they are, and if events may be missing.
 std::string otherPieces(const StageSetting& s, Direction direction, const Seat& seat,
                         const StageRecord& stage) {
   if (!s.trace.end() || s.trace.end()->dropped_events > 0) return "";
@@ -107,7 +107,8 @@ void readAll(const StageSetting& setting, Direction direction, StageCheck& check
       check.wrong, [&](const WrongStage& a, const WrongStage& b) { return weight(a) > weight(b); });
 }
 
-/// What is missing for the gradients of a ring step besides what a layer needs.
+/// Returns which tensor is missing for the gradients of a ring step; empty when none is. Tensors
+/// that the layer needs anyway are not considered.
 std::string missingFor(Direction direction, const LayerTensors& layer) {
   if (direction == Direction::kForward) return "";
   for (const TensorKind kind : {TensorKind::kDout, TensorKind::kOut, TensorKind::kLse})

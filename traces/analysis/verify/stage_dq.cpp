@@ -29,10 +29,10 @@ class DqOfSeat {
       if (errorOf(row, {}, 0).ratio() > 1) is_wrong_[row / seat.rows.size()] = true;
   }
 
-  /// Over how many times rounding the worst row is wrong.
+  /// Returns the error of the worst row in multiples of its limit.
   double worst() const { return ratioLess({}, 0); }
 
-  /// What a stage adds to these rows, of the heads that are wrong: others have it once.
+  /// Returns the part that a stage adds to the rows of wrong heads. Other heads have it once.
   std::vector<double> partFor(const StageRecord& stage) const {
     std::vector<double> part(errors_.size(), 0);
     const Seat* source = s_.plan.findSeat(stage.source_rank);

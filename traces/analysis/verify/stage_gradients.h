@@ -9,9 +9,9 @@
 
 namespace ringscope::traces {
 
-/// What the gradients of a layer are made of, pair by pair, from the recorded q, k, v, dout, out
-/// and lse: p = exp(scale·q·k − lse) and dS = p·(dout·v − dout·out) (Dao 2023, arXiv:2307.08691,
-/// algorithm 2). Outlives whoever reads it.
+/// Computes what each (query, key) pair adds to the gradients of a layer, from the recorded q, k,
+/// v, dout, out and lse. The weight is p = exp(scale·q·k − lse), and dS = p·(dout·v − dout·out).
+/// Source: Dao 2023, arXiv:2307.08691, algorithm 2.
 class StageGradients {
  public:
   explicit StageGradients(const StageSetting& setting);
@@ -78,9 +78,9 @@ class StageGradients {
   std::vector<double> out_, lse_;
 };
 
-/// Looks for the one ring step of a rank that explains a dq which is wrong: with its part taken as
-/// many times as fits best the rank's dq is within rounding, and with no other's. Adds it to
-/// `wrong`.
+/// Looks for the one ring step that explains a rank's wrong dq, and adds it to `wrong`. Its part is
+/// taken as many times as fits best. It explains dq if dq is within rounding then, and no other
+/// ring step achieves that.
 void findDqPart(const StageGradients& gradients, std::vector<WrongStage>& wrong);
 
 }  // namespace ringscope::traces

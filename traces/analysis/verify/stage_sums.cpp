@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each ring step of backward adds to the dK and dV that travel with a block.
+// Compares the parts that ring steps of backward add to the dK and dV that travel with a block.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -76,7 +76,7 @@ class SumReader : public StageReader {
     return std::nullopt;
   }
 
-  /// Where the block has this KV head of the layer; nothing: the rank does not attend it.
+  /// Returns the index of this KV head in the block; nullopt if the rank does not attend it.
   std::optional<std::size_t> localKvHead(const Seat& seat, std::int64_t kv_head) const {
     const auto& all = seat.forward->kv_heads;
     const auto at = std::ranges::find(all, kv_head + first_kv_head_);
@@ -177,7 +177,7 @@ class SumReader : public StageReader {
     if (row.ratio() > 1) rows.add(row);
   }
 
-  /// What came home is the last sum, rounded to its own type.
+  /// Compares dk or dv with the last sum, rounded to the type of dk and dv.
   void compareRowAtHome(const Seat& source, const RowAt& at, const Sums& last,
                         const GatheredRows& home, WrongRows& rows) const {
     const HeadGroup& group = s_.selection.groups[at.group];
@@ -191,7 +191,7 @@ class SumReader : public StageReader {
     if (home.ranks[row].exists() && error.ratio() > 1) rows.add(error);
   }
 
-  /// Where a row begins in sums of the source's block.
+  /// Returns the index at which a row begins in the sums of the source's block.
   std::size_t firstOf(const Seat& source, const RowAt& at) const {
     const auto batches = static_cast<std::size_t>(s_.layer.batch),
                batch = static_cast<std::size_t>(s_.selection.groups[at.group].batch);

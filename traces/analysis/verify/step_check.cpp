@@ -66,7 +66,8 @@ std::string percent(double share) {
   return describeSignificant(100 * share, 2) + " %";
 }
 
-/// What explains a wrong number, and what does not. `words`: what a hypothesis gives.
+/// Returns lines about the mistakes that explain a wrong number and those that do not. `words`
+/// describes the number that a hypothesis gives.
 template <typename Check, typename Words>
 std::string explanations(const Check& check, Words&& words) {
   std::string text, excluded;
@@ -111,7 +112,8 @@ std::string toText(const GradientCheck& check) {
          explanations(check, [](const Rounded& gives) { return "off by " + percent(gives.value); });
 }
 
-/// What is damaged of one number does not silence the others.
+/// Returns the result of a check. If a value of it is damaged, returns a result that says so, and
+/// the other checks go on.
 template <typename Check>
 auto checked(const char* what, Check&& check) {
   try {

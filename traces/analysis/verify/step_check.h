@@ -8,7 +8,8 @@
 
 namespace ringscope::traces {
 
-/// What is damaged is skipped, and said.
+/// Checks the numbers of one training step: its loss, gradients and norms. Skips damaged ones and
+/// lists them.
 StepCheck checkStep(const Trace& trace, std::int32_t train_step);
 
 nlohmann::json toJson(const StepCheck& check);

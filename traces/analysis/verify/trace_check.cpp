@@ -109,7 +109,7 @@ std::string ratiosOf(const std::vector<TensorCheck>& tensors) {
   return text;
 }
 
-/// What explains a wrong layer, and what does not.
+/// Returns lines about the mistakes that explain a wrong layer and those that do not.
 std::string toText(const HypothesesCheck& hypotheses) {
   if (!hypotheses.skipped.empty()) return "  – no mistake was tried: " + hypotheses.skipped + "\n";
   std::string text, excluded;

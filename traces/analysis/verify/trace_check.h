@@ -13,20 +13,20 @@ namespace ringscope::traces {
 /// Multiply-adds that a whole trace may take: some ten seconds of one core.
 inline constexpr double kVerifyWork = 1e10;
 
-/// All that can be recomputed of a recording, against what it says.
+/// Everything in a recording that can be computed again, compared with its recorded values.
 struct TraceCheck {
-  std::vector<LayerCheck> layers;   ///< of each pass and each group that shares a sequence
-  std::vector<StepCheck> steps;     ///< in which a layer was recorded with values
-  std::int64_t without_values = 0;  ///< passes of layers that were recorded without
+  std::vector<LayerCheck> layers;   ///< one for each pass and each group that shares a sequence
+  std::vector<StepCheck> steps;     ///< the steps in which a layer was recorded with values
+  std::int64_t without_values = 0;  ///< number of layer passes that were recorded without values
 
-  /// Rows and numbers that were compared.
+  /// Returns how many rows and numbers were compared.
   std::int64_t compared() const;
-  /// Nothing that was compared is beyond its limit.
+  /// Returns whether everything that was compared is within its limit.
   bool right() const;
 };
 
-/// Checks attention only. `work`: shared out evenly among the layers. What is damaged is skipped,
-/// and said.
+/// Checks attention only. The layers share `work` multiply-adds evenly. Skips damaged values and
+/// lists them.
 TraceCheck checkLayers(const Trace& trace, double work);
 /// Checks attention as checkLayers() does, and the numbers of each step.
 TraceCheck checkTrace(const Trace& trace, double work = kVerifyWork);

@@ -78,7 +78,7 @@ json resultFor(const Finding& finding, std::size_t rule_index, const std::string
       {"partialFingerprints", {{"ringscope/v1", toUtf8(Baseline::identityFor(finding))}}},
       {"properties",
        {{"confidence", name(finding.confidence)},
-        {"confidence_means", meaningOf(finding.confidence)},
+        {"confidence_means", explain(finding.confidence)},
         {"train_step", finding.place.train_step},
         {"buffer", toUtf8(finding.buffer)},
         {"links", finding.fix.links}}}};

@@ -5,9 +5,10 @@
 
 namespace ringscope::traces {
 
-/// A diagnosis as code review reads it: SARIF 2.1.0 (OASIS Standard), one run, a result a finding.
-/// The rules that could not tell, and what of the recording could not be read, are notifications of
-/// its invocation. `trace`: the path as it was given. `baseline`: null: none was given.
+/// Returns a diagnosis in SARIF 2.1.0 (OASIS Standard), which code review tools read: one run with
+/// one result per finding. Rules that could not tell, and unread parts of the recording, are
+/// notifications of the run. The argument `trace` is the path as the user gave it. The argument
+/// `baseline` is null when the user gave none.
 nlohmann::json toSarif(const Diagnosis& diagnosis, const std::string& trace,
                        const std::string& version, const Baseline* baseline);
 

@@ -24,7 +24,7 @@ std::string legendOf(const std::vector<Finding>& findings) {
   for (const Confidence confidence : {Confidence::kCertain, Confidence::kLikely})
     if (std::ranges::find(findings, confidence, &Finding::confidence) != findings.end())
       words +=
-          std::string(words.empty() ? "" : "; ") + name(confidence) + ": " + meaningOf(confidence);
+          std::string(words.empty() ? "" : "; ") + name(confidence) + ": " + explain(confidence);
   return words.empty() ? "" : words + "\n";
 }
 

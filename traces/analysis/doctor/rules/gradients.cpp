@@ -124,9 +124,9 @@ RuleResult checkMissingCpGradReduce(const Trace& trace) {
                                           reductionIn(trace, grads.first->place.train_step)));
 }
 
-// clip_before_reduce: the gradients after the sync are a sum to which each rank added its part
-// times a factor of its own, or their norm is above the limit and nothing was clipped after the
-// sum.
+// clip_before_reduce has two signs. Each rank multiplied its gradients by a factor of its own
+// before they were summed. Or the norm of the sum is above the limit and nothing was clipped after
+// the sum.
 namespace {
 
 constexpr const char* kClipRemedy =

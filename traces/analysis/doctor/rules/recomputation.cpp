@@ -14,8 +14,8 @@
 
 namespace ringscope::traces {
 
-// recompute_differs: the k and v that backward works with are not those of the KV block that
-// forward sent round, or q, k and v do not give the lse and out of forward.
+// recompute_differs: backward works with another k or v than the KV block that forward sent round,
+// or q, k and v do not give the lse and out of forward.
 namespace {
 
 /// Multiply-adds for one layer.
@@ -49,7 +49,8 @@ const TensorRecord* ownBlock(const Trace& trace, const LayerPass& pass, Directio
 }
 
 /// Returns the largest difference between a block and the tensors that it is made of, as a share of
-/// its largest value, by values or by the extremes of both; nullopt when they cannot be compared.
+/// its largest value. Compares extremes when values are missing. Returns nullopt when neither was
+/// recorded.
 std::optional<double> difference(const Trace& trace, const TensorRecord& block,
                                  const std::vector<const TensorRecord*>& parts) {
   double low = std::numeric_limits<double>::infinity(), high = -low;

@@ -14,9 +14,10 @@ namespace ringscope::traces {
 /// layer's. Throws inputError when recorded values are damaged.
 class MeantAttention {
  public:
-  /// The out with which backward begins. kStored: the recorded out, in rows where it is within
-  /// rounding. kExact: the computed out; limits of dq and dk then include what rounding of out
-  /// makes of delta.
+  /// The out with which backward begins.
+  /// - kStored: the recorded out, in those rows in which it is within rounding.
+  /// - kExact: the computed out. Limits of dq and dk then include the error of delta that rounding
+  ///   of out causes.
   enum class Delta { kStored, kExact };
   /// Computes the rows. `backward`: dout is recorded.
   MeantAttention(const Trace& trace, const LayerTensors& layer, const Selection& selection,

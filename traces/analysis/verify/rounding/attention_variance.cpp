@@ -1,56 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How large the rounding errors of an attention are to be expected, row by row.
+// Computes the expected size of an attention's rounding errors, row by row, in units of u².
 //
-// u is the unit roundoff of sums (fp32, or fp64 for fp64 runs), s that of the type in which tensors
-// are stored, times 0.41, which is the root mean square of a rounding error relative to the number
-// (uniform over half a unit in the last place, numbers uniform in their logarithm). All errors are
-// taken as independent (Higham and Mary 2019, "A New Approach to Probabilistic Rounding Error
-// Analysis"), so their squares add. Sizes |q|, |k| are 2-norms, σ = scale·|q|·|k|.
+// u is the unit roundoff of sums: fp32, or fp64 for fp64 runs. s is the unit roundoff of the stored
+// type. Both are multiplied by 0.41, the root mean square of a rounding error relative to the
+// number. This holds for errors uniform over half a unit in the last place, and numbers uniform in
+// their logarithm. Errors count as independent, so their squares add (Higham and Mary 2019, "A New
+// Approach to Probabilistic Rounding Error Analysis"). |q| and |k| are 2-norms, and σ =
+// scale·|q|·|k|.
 //
-// A score is off by u·σ, and the exponential and its argument's rounding add e: a weight's relative
-// error has the square e² + u²σ². e is u, but in types narrower than fp32, whose CPU kernel takes a
-// quick exponential (ATen's fexp_u20), up to kQuickExp. It moves out by p(1 − p)·v at most, since
-// the weights of a row add up to 1.
-//   out    storing, P and out: (s² + u²)(|out|² + Σp²|v|²); weights: Σp²(1 − p)(e² + u²σ²)|v|²
-//          with a sink, whose lse scales the row, 2·0.41²u²(1 + lse²)|out|² more
-//   lse    u²(1 + lse²) + u²Σp²(1 + σ²), and at most e
-//   delta  u²|dout|²|out|² / 8: a dot product of D terms in eight lanes, of the out that was stored
-//   dq     storing, dS and dq: scale²(s² + u²)Σ(dS·k)² + s²|dq|²; weights:
-//          scale²(Σ(e² + u²σ²)(dS·k)² + η²Σp²|k|² + Δdelta²·|Σp·k|²) + Δlse²|dq|²,
-//          η² = u²|dout|²max|v|² / 8
-//   dv     storing: (s² + u²)Σp²|dout|² + s²|dv|²; weights: Σ(Δlse² + e² + u²σ²)p²|dout|²
-//   dk     storing: scale²(s² + u²)Σ(dS·q)² + s²|dk|²; weights:
-//          scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
-// An element of P or dS that underflows in its type adds one rounding of fixed size per pair.
+// Weights. A score is off by u·σ. The exponential and the rounding of its argument add e, so the
+// relative error of a weight has the square e² + u²σ². e is u. In types narrower than fp32 it is up
+// to kQuickExp, because the CPU kernel takes a quick exponential (ATen's fexp_u20). A wrong weight
+// moves out by at most p(1 − p)·v, because the weights of a row add up to 1.
 //
-// The CPU's flash kernel stores dq, dk and dv after each tile: tile_roundings.h has it for terms of
-// any direction, which are not the end's. Terms of one direction make sums that grow with their
-// number. Where a rank attends its keys in blocks, out and dq of each are stored, and once more
-// what they become. Of block b with the weight w that is Σw²s²|out_b|², as much as storing out
-// where one block has nearly all weight.
+// Tensors. Each error has a part from storing and a part from the weights.
 //
-// Merging a block into a row's running result leaves a share S of the row's final weight behind,
-// and every error so far goes on into the end by that share. Of each merge (merge.cpp):
-//   lse      rounded to 0.41·u·lse, so Σ S²·0.41²u²(1 + lse²) in all, and as much once for the
-//            blocks' own. A running lse that is off moves weight between what was merged before
-//            and what follows, which is S(1 − S)·Σp²(1 − p)|v|² of out for terms of any direction;
-//            the blocks' own errors move Σp²(1 − p)|v|² at most. A single merge counts twice that.
-//   weights  their sum lies between 1 and 2 and is off by u/√3, the larger quotient by u/(2√3): the
-//            two weights together are off by the square 5u²/12, which scales the partial result. As
-//            these are exact and not means over numbers, 6 times their root is enough, not 8.
-//   out      product and sum, 0.41·u of each element of the partial result, each.
-// The partial result's square is S²|out|² + S(1 − S)·Σp²|v|²: terms of one direction grow as S
-// does, others as its root. Σ S² is n/3 for n blocks of one weight and up to n where the first
-// block has nearly all of it; merged_blocks.h takes it from the row's weights.
-// P of the backward pass is off by the errors of the lse. dq, dk and dv are sums of n parts more,
-// 0.41·u of each partial sum, of which the square is at most that of the end and a quarter of that
-// of the terms.
+//   out    storing  (s² + u²)(|out|² + Σp²|v|²)
+//          weights  Σp²(1 − p)(e² + u²σ²)|v|²
+//          sinks    2·0.41²u²(1 + lse²)|out|²
+//   lse    u²(1 + lse²) + u²Σp²(1 + σ²), at most e
+//   delta  u²|dout|²|out|² / 8
+//   dq     storing  scale²(s² + u²)Σ(dS·k)² + s²|dq|²
+//          weights  scale²(Σ(e² + u²σ²)(dS·k)² + η²Σp²|k|² + Δdelta²·|Σp·k|²) + Δlse²|dq|²
+//   dv     storing  (s² + u²)Σp²|dout|² + s²|dv|²
+//          weights  Σ(Δlse² + e² + u²σ²)p²|dout|²
+//   dk     storing  scale²(s² + u²)Σ(dS·q)² + s²|dk|²
+//          weights  scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
 //
-// If the exact backward begins with the exact out, delta is also off by the run's error of out:
-// Δdelta² grows by |dout|²Δout² / D, since that error points anywhere.
+// η² is u²|dout|²max|v|² / 8. delta is a dot product of D terms in eight lanes, with the stored
+// out. An element of P or dS that underflows in its type adds one rounding of fixed size per pair.
 //
-// All of it is computed in units of u².
+// Tiles. The CPU's flash kernel stores dq, dk and dv after each tile. tile_roundings.h gives the
+// error for terms of any direction, which does not depend on the end. Terms of one direction make
+// sums that grow with their number.
+//
+// Blocks. If a rank attends its keys in blocks, it stores out and dq of each block and of each
+// merged result. Storing the blocks adds Σw²s²|out_b|² for blocks b of weight w. This is as much as
+// storing out when one block has nearly all weight.
+//
+// Merges. After a merge, later merges leave a share S of the running result in the end, and that
+// share of its errors. Each merge (merge.cpp) adds these errors:
+//
+//   lse      The running lse is rounded, which adds Σ S²·0.41²u²(1 + lse²) over all merges, and as
+//            much once for the lse of the blocks. A wrong running lse moves weight between earlier
+//            and later blocks: S(1 − S)·Σp²(1 − p)|v|² of out for terms of any direction. Errors of
+//            the blocks' lse move at most Σp²(1 − p)|v|². A single merge counts twice.
+//   weights  The sum of both weights lies between 1 and 2 and is off by u/√3. The larger quotient
+//            is off by u/(2√3). Together their error has the square 5u²/12 and scales the partial
+//            result. It is an exact bound and no mean, so 6 times its root is enough, not 8.
+//
+//   out      The product and the sum are each off by 0.41·u of each element of the partial result.
+//
+// The square of the partial result is S²|out|² + S(1 − S)·Σp²|v|². Terms of one direction grow
+// with S, others with its root. Σ S² is n/3 for n blocks of equal weight, and up to n if the first
+// block has nearly all weight. The header merged_blocks.h computes it from the weights of the row.
+//
+// Backward. P is off by the errors of the lse. dq, dk and dv are sums of n parts more. Each partial
+// sum is off by 0.41·u. Its square is at most that of the end and a quarter of that of the terms.
+// If the exact backward begins with the exact out, the run's error of out also moves delta. Its
+// direction is arbitrary, so Δdelta² grows by |dout|²Δout² / D.
 #include "traces/analysis/verify/rounding/attention_variance.h"
 
 #include <algorithm>
@@ -247,9 +256,9 @@ void VarianceSums::finishKeys(const ExactGradients& exact, AttentionVariance& al
   const auto gradient = [&](std::span<const double> row, double squares, double tiny, double single,
                             double merging, const OverRows& key, double parts) {
     const double roundings = narrow_ ? queryTileRoundings(key.rows / group_, group_) : 0;
-    // Heads of a group are stored one by one before they add up. Of a sum whose terms have one
-    // direction, n/3 + 1/2 times the square of storing its end; twice that where the first heads of
-    // a group go further than all of them together.
+    // Heads of a group are stored one by one before they add up. If all terms have one direction,
+    // n/3 + 1/2 times the square of storing the end is added. If the first heads of a group go
+    // further than all heads together, twice as much is added.
     const double times = std::max(1 + 4.0 / 3 * roundings, group_ > 1 ? 2.0 : 1.0);
     RowVariance result;
     result.tiles = stored_ * roundings * squares;

@@ -25,13 +25,16 @@ bool TensorVariance::isComparable() const {
 
 /// The 2-norm of D independent errors stays below (1 + λ / √D) of its root mean square with the
 /// probability with which one number stays below 1 + λ. A row passes λ = 5 once in a billion rows.
-/// kSpreadSlack leaves a tenth for errors of the expectation. Errors of the size of their element
-/// average out over D / 3 where the elements are normal, because the fourth moment of these is 3.
-/// λ = 4 suffices for the few rows in which such errors are the largest part. The error of storing
-/// the end is uniform, so its norm stays below √3 of its root mean square. A stored number is off
-/// by at most 2.4 times its root mean square. Few such numbers, each times a vector, stay below
-/// that, and many stay below the bound of D errors, which is the larger one where D is 4. Errors
-/// that are few numbers times a vector do not average out over D.
+/// kSpreadSlack leaves a tenth for errors of the expectation.
+///
+/// Errors of the size of their element average out over D / 3 numbers if the elements are normal.
+/// The reason is that the fourth moment of a normal number is 3. The smaller λ = 4 suffices for the
+/// few rows in which such errors are the largest part.
+///
+/// The error of storing the end is uniform, so its norm stays below √3 of its root mean square. A
+/// stored number is off by at most 2.4 times its root mean square. A few such numbers, each times a
+/// vector, stay below that, and do not average out over D. Many stay below the bound of D errors,
+/// which is the larger bound when D is 4.
 double rowLimit(const RowVariance& row, double bounded, std::int64_t width, double slack,
                 double factor) {
   const auto numbers = static_cast<double>(width);

@@ -4,8 +4,8 @@
 // head go on adding to the same dk and dv. A sum of n tiles is rounded n times while it grows like
 // √n, also where its end is small: (n + 1)/2 times the square of storing its terms, up to twice
 // that where n is large, which is where tiles are larger. Measured on the operator alone: with 3
-// heads a group the errors are 1.4 times those with one. Where a rank has threads for copies of its
-// key heads the sums are shorter.
+// heads a group the errors are 1.4 times those with one. Sums are
+// shorter when a rank has threads for copies of its key heads.
 #include "traces/analysis/verify/rounding/tile_roundings.h"
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 
 namespace ringscope::traces {
 
-/// ATen's flash kernel for CPUs, in types narrower than fp32, adds the part of each tile to dq, dk
-/// and dv in the stored type. These functions return how many times the square of storing such a
-/// sum the error grows by that, relative to the sum of the squares of its terms, for the tiling
-/// of any shards for which that is largest. The derivation is in the source.
+/// In types narrower than fp32, ATen's flash kernel for CPUs adds the part of each tile to dq, dk
+/// and dv in the stored type. This rounds the sum once per tile. These functions return the added
+/// error for the tiling of any shards that gives the largest one. The unit is the square of one
+/// rounding, relative to the sum of the squares of the terms. The derivation is in the source.
 
 /// Returns the number for dk and dv, sums over `rows` query rows of each of the `group` query heads
 /// of a key head.

@@ -14,8 +14,9 @@ struct CountedNorm {
   std::string what;  ///< "what tp ranks hold alike once for each of them"
 };
 
-/// Returns the norms that count replicas of a mesh: those of its cp, dp and dp × cp ranks, which
-/// hold the same gradients after the sync, and those that tp ranks hold alike, if there are any.
+/// Returns the norms that count replicas of a mesh more than once. After the sync, its cp, dp and
+/// dp × cp ranks hold the same gradients. If tp ranks hold parameters alike, these are replicas
+/// too.
 std::vector<CountedNorm> normsOfReplicas(const RunSpec& run, const GradientNorms& norms);
 
 }  // namespace ringscope::traces
