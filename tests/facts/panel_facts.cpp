@@ -71,10 +71,10 @@ void expectStripTokens(const Case& c, const Look& look, const viz::PositionStrip
         ASSERT_LT(local, own.size());
         const int used = usedPosition(c, look, rank, static_cast<int>(local));
         const int should = c.positionFor(look.step, look.group, own[local]);
-        EXPECT_EQ(run.begin + i, used);
+        EXPECT_EQ(run.first + i, used);
         EXPECT_EQ(run.wrong, known && used != should);
         if (i == 0 && known) {
-          EXPECT_EQ(run.should_begin, should);
+          EXPECT_EQ(run.expected_first, should);
         }
       }
     EXPECT_EQ(local, own.size()) << "rank " << rank;

@@ -42,13 +42,14 @@ class CompareViewTest : public WindowTest {
   }
   CompareScene scene() {
     CompareScene scene = makeCompareScene(*comparison().runs(), false,
-                                          window.navigator().place().train_step, turned);
+                                          window.navigator().cursor().place.train_step, turned);
     scene.map = makeComparedMap(subject, comparison().map(), "", comparison().runs()->comparison);
     return scene;
   }
   /// Waits until the map of this tensor has been read and is shown.
   bool shows(const std::string& tensor, int layer) {
-    subject = mapSubject({window.navigator().place().train_step, traces::Layer::of(layer)}, tensor);
+    subject = mapSubject({window.navigator().cursor().place.train_step, traces::Layer::of(layer)},
+                         tensor);
     return QTest::qWaitFor(
         [&] {
           const auto& map = comparison().map();

@@ -26,8 +26,8 @@ TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   window.navigator().setPlace(test::backwardAt(1, 2));
   ASSERT_TRUE(shows("out", 1)) << "the selection is linked";
   click(onMap(2, 100));
-  EXPECT_EQ(window.navigator().place(), test::forwardAt(1, 0));
-  EXPECT_EQ(window.navigator().rank(), row.rank) << "who had it in A";
+  EXPECT_EQ(window.navigator().cursor().place, test::forwardAt(1, 0));
+  EXPECT_EQ(window.navigator().cursor().rank, row.rank) << "who had it in A";
   EXPECT_EQ(window.navigator().tensor(), "out");
   EXPECT_TRUE(status().contains("head 2, token 100")) << status().toStdString();
 }
@@ -42,7 +42,7 @@ TEST_F(CompareMapViewTest, BracketsGoThroughTheRowsThatDiffer) {
   const std::string said_there = describeRow(scene().map, *worst);
   EXPECT_EQ(said(), QString::fromStdString(said_there));
   EXPECT_TRUE(status().contains(QString::fromStdString(said_there))) << status().toStdString();
-  EXPECT_EQ(window.navigator().rank(), comparison().map()->rows[*worst].rank);
+  EXPECT_EQ(window.navigator().cursor().rank, comparison().map()->rows[*worst].rank);
   QTest::keyClick(view, Qt::Key_BracketRight);
   const auto next = rowThatDiffers(scene().map, worst, true);
   EXPECT_EQ(said(), QString::fromStdString(describeRow(scene().map, *next)));

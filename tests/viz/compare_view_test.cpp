@@ -37,12 +37,12 @@ TEST_F(CompareViewTest, AClickOnARowMovesTheMomentThere) {
   compare();
   window.navigator().setPlace(test::backwardAt(0, 2));
   clickRow("layer 1 · forward");
-  EXPECT_EQ(window.navigator().place(), test::forwardAt(1, 0));
+  EXPECT_EQ(window.navigator().cursor().place, test::forwardAt(1, 0));
   clickRow("layer 1 · forward", 10);
   turned = {"layer 1 · forward"};
   clickRow("k");
   EXPECT_EQ(window.navigator().tensor(), "k");
-  EXPECT_EQ(window.navigator().place(), test::forwardAt(1, 0));
+  EXPECT_EQ(window.navigator().cursor().place, test::forwardAt(1, 0));
   EXPECT_TRUE(status().contains("layer 1 › forward, k is bit for bit the same"))
       << status().toStdString();
 }
@@ -60,7 +60,7 @@ TEST_F(CompareViewTest, KeysChooseRowsOpenPlacesAndGoToTheNextDifference) {
   EXPECT_TRUE(said().startsWith("≠ step 0, buffer.position_ids differs")) << "and open again";
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));
   QTest::keyClick(view, Qt::Key_Up);
-  EXPECT_EQ(window.navigator().place().train_step, 1) << "rows are those of the viewed step";
+  EXPECT_EQ(window.navigator().cursor().place.train_step, 1) << "rows are those of the viewed step";
 }
 
 TEST_F(CompareViewTest, ShowsTheDoctorsFindingsOnTheSecondRun) {
@@ -76,7 +76,7 @@ TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   compare();
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));
   click({60, cardsHead() + 14});
-  EXPECT_EQ(window.navigator().place().train_step, 0);
+  EXPECT_EQ(window.navigator().cursor().place.train_step, 0);
   EXPECT_EQ(window.navigator().tensor(), "buffer.position_ids");
 }
 

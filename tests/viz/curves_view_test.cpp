@@ -104,9 +104,9 @@ class CurvesViewTest : public testing::Test {
 
 TEST_F(CurvesViewTest, AClickGoesToTheStep) {
   click(1);
-  EXPECT_EQ(viewing.navigator.place().train_step, 1);
+  EXPECT_EQ(viewing.navigator.cursor().place.train_step, 1);
   click(0);
-  EXPECT_EQ(viewing.navigator.place().train_step, 0);
+  EXPECT_EQ(viewing.navigator.cursor().place.train_step, 0);
   EXPECT_TRUE(view->accessibleDescription().startsWith("step 0: loss 6"));
 }
 

@@ -196,11 +196,11 @@ TEST_F(InputRulesTest, ANumberKeepsDigitsAndPassesSpaceAndLetters) {
   rest();
   QTest::keyClicks(steps, "37");
   EXPECT_EQ(steps->value(), 37);
-  EXPECT_EQ(window.navigator().rank(), WorldRank::of(1)) << "3 was typed";
+  EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(1)) << "3 was typed";
   QTest::keyClick(steps, Qt::Key_Space);
   EXPECT_TRUE(window.player().playing());
   QTest::keyClick(steps, Qt::Key_T);
-  EXPECT_EQ(window.navigator().axis(), Axis::kTime);
+  EXPECT_EQ(window.navigator().cursor().axis, Axis::kTime);
   EXPECT_EQ(steps->value(), 37);
 }
 

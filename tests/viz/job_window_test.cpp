@@ -109,7 +109,7 @@ TEST_F(JobWindowTest, TheCursorStaysWhereItIsWhileMoreComes) {
   finish(b, 1);
   ASSERT_TRUE(comes([&] { return !window.session().live(); }));
   EXPECT_EQ(window.navigator().moment(), 1);
-  EXPECT_EQ(window.navigator().rank(), traces::WorldRank::of(1));
+  EXPECT_EQ(window.navigator().cursor().rank, traces::WorldRank::of(1));
 }
 
 TEST_F(JobWindowTest, F8HoldsAllRanksAtOneBorderAndLetsThemGoOn) {

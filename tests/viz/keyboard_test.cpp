@@ -34,9 +34,9 @@ TEST_F(KeyboardTest, NHoldsAtADivergenceAndSaysWhichUntilTheCursorGoesOn) {
   window.player().setPlaying(true);
   QTest::keyClick(&window, Qt::Key_N);
   EXPECT_FALSE(window.player().playing());
-  const Place found = window.navigator().place();
+  const Place found = window.navigator().cursor().place;
   QTest::qWait(100);
-  EXPECT_EQ(window.navigator().place(), found) << "it stays there";
+  EXPECT_EQ(window.navigator().cursor().place, found) << "it stays there";
   EXPECT_NE(status().indexOf("▲ divergence 1 of "), -1) << status().toStdString();
   EXPECT_NE(status().indexOf(window.navigator().tensor() + ", isolated"), -1)
       << status().toStdString();
@@ -48,9 +48,9 @@ TEST_F(KeyboardTest, NHoldsAtADivergenceAndSaysWhichUntilTheCursorGoesOn) {
 
 TEST_F(KeyboardTest, NSaysWhenNothingDiverges) {
   open();
-  const Place before = window.navigator().place();
+  const Place before = window.navigator().cursor().place;
   QTest::keyClick(&window, Qt::Key_N);
-  EXPECT_EQ(window.navigator().place(), before);
+  EXPECT_EQ(window.navigator().cursor().place, before);
   EXPECT_NE(status().indexOf("nothing that was compared diverges"), -1) << status().toStdString();
 }
 
@@ -66,9 +66,9 @@ TEST_F(KeyboardTest, SpaceAndLettersWorkWhereAListHasTheFocus) {
     QTest::keyClick(at, Qt::Key_Space);
     EXPECT_FALSE(window.player().playing()) << view;
     QTest::keyClick(at, Qt::Key_T);
-    EXPECT_EQ(window.navigator().axis(), Axis::kTime) << view;
+    EXPECT_EQ(window.navigator().cursor().axis, Axis::kTime) << view;
     QTest::keyClick(at, Qt::Key_3);
-    EXPECT_EQ(window.navigator().rank(), WorldRank::of(2)) << view;
+    EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(2)) << view;
     const int row = qobject_cast<QAbstractItemView*>(at)->currentIndex().row();
     QTest::keyClick(at, Qt::Key_Down);
     EXPECT_EQ(qobject_cast<QAbstractItemView*>(at)->currentIndex().row(), row + 1) << view;
@@ -84,12 +84,12 @@ TEST_F(KeyboardTest, EachOfSixteenRanksHasAKey) {
   for (int rank = 0; rank < 16; ++rank) {
     QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + rank % 8),
                     rank < 8 ? Qt::NoModifier : Qt::AltModifier);
-    EXPECT_EQ(window.navigator().rank(), WorldRank::of(rank));
+    EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(rank));
   }
   QTest::keyClick(&window, Qt::Key_R);
-  EXPECT_EQ(window.navigator().rank(), WorldRank::of(0)) << "round again";
+  EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(0)) << "round again";
   QTest::keyClick(&window, Qt::Key_R, Qt::ShiftModifier);
-  EXPECT_EQ(window.navigator().rank(), WorldRank::of(15));
+  EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(15));
 }
 
 TEST_F(KeyboardTest, EveryTabStopIsSeenToHaveTheFocus) {

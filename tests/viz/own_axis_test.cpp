@@ -200,7 +200,7 @@ TEST_F(OwnAxisTest, AClickMovesTheMomentOfAllViews) {
   replayOn(test::OwnClockCase::link());
   // Rank 2 attends its third block from 5,000 to 6,000; the block was recorded from 200 to 250.
   QTest::mouseClick(&view, Qt::LeftButton, {}, at(5500, 2));
-  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(2));
+  EXPECT_EQ(viewing.navigator.cursor().rank, WorldRank::of(2));
   EXPECT_EQ(view.scene().selected.span.begin_ns, 5000);
   EXPECT_NEAR(static_cast<double>(viewing.navigator.instant()), 225, 5);
   EXPECT_NEAR(view.scene().instant_ns, 5500, 100);

@@ -201,8 +201,8 @@ void takeStrip(PaintedWords& words, const Case& c, const Look& look,
   for (const auto& row : strip.rows)
     for (const auto& run : row.runs)
       if (run.wrong)
-        words.may("≠ should be " + std::to_string(run.should_begin) + " … " +
-                  std::to_string(run.should_begin + run.tokens - 1));
+        words.may("≠ should be " + std::to_string(run.expected_first) + " … " +
+                  std::to_string(run.expected_first + run.tokens - 1));
 }
 
 }  // namespace

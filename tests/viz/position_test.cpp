@@ -65,8 +65,8 @@ TEST(PositionRowsTest, RestartedPositionsAreMarkedAndCounted) {
   EXPECT_EQ(wrong.wrong, 112) << "the first chunk of rank 0 begins at 0 anyway";
   EXPECT_EQ(wrong.verdict(), "▲ 112 of 128 position ids differ");
   EXPECT_TRUE(wrong.rows[1].runs[0].wrong);
-  EXPECT_EQ(wrong.rows[1].runs[0].begin, 0);
-  EXPECT_EQ(wrong.rows[1].runs[0].should_begin, 16);
+  EXPECT_EQ(wrong.rows[1].runs[0].first, 0);
+  EXPECT_EQ(wrong.rows[1].runs[0].expected_first, 16);
 }
 
 TEST(PositionRowsTest, RanksWhoseIdsAreNotRecordedAreCountedAndNotCalledRight) {

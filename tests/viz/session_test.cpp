@@ -30,7 +30,7 @@ TEST(SessionTest, AnotherTraceHasAnotherGenerationAndNothingOfTheOldOne) {
   EXPECT_NE(viewing.session.generation(), generation);
   EXPECT_FALSE(viewing.session.diagnosis());
   EXPECT_EQ(viewing.navigator.moment(), 0);
-  EXPECT_EQ(viewing.navigator.phase(), 0);
+  EXPECT_EQ(viewing.navigator.cursor().phase, 0);
   EXPECT_EQ(viewing.session.ring(viewing.navigator.cursor())->ranks.size(), 4u);
   EXPECT_EQ(first->ranks.size(), 2u) << "a finished value stays as it was";
 }
@@ -71,15 +71,15 @@ TEST(SessionTest, GrowingDataKeepsTheViewedPlaceAndFollowingGoesWithTheHead) {
   viewing.session.addChunk(test::makeChunk(test::eventsOfStep(1, 2, 1)));
   viewing.session.publish();
   viewing.navigator.setMoment(1, 0);
-  const Place viewed = viewing.navigator.place();
+  const Place viewed = viewing.navigator.cursor().place;
   viewing.session.addChunk(test::makeChunk(test::eventsOfStep(0, 2, 1)));
   viewing.session.publish();
-  EXPECT_EQ(viewing.navigator.place(), viewed) << "earlier places have come";
+  EXPECT_EQ(viewing.navigator.cursor().place, viewed) << "earlier places have come";
   EXPECT_EQ(viewing.navigator.moment(), 5);
   viewing.player.setFollowing(true);
   viewing.session.addChunk(test::makeChunk(test::eventsOfStep(2, 2, 1)));
   viewing.session.publish();
-  EXPECT_EQ(viewing.navigator.place(), viewing.session.trace().moments().back());
+  EXPECT_EQ(viewing.navigator.cursor().place, viewing.session.trace().moments().back());
   viewing.navigator.move(-1);
   EXPECT_FALSE(viewing.player.following()) << "a user has taken the cursor";
 }
@@ -93,13 +93,13 @@ TEST(NavigatorTest, MovesStopAtBothEndsAndGoBackToTheBeginningOfAStepFirst) {
   navigator.move(3);
   EXPECT_EQ(navigator.moment(), 3);
   navigator.moveTrainStep(1);
-  EXPECT_EQ(navigator.place(), test::placeAt(1, 0, Direction::kForward, 3));
+  EXPECT_EQ(navigator.cursor().place, test::placeAt(1, 0, Direction::kForward, 3));
   navigator.move(100000);
   EXPECT_EQ(navigator.moment() + 1, static_cast<int>(viewing.session.trace().moments().size()));
   navigator.setMoment(2, 0.5);
   navigator.move(-1);
   EXPECT_EQ(navigator.moment(), 2);
-  EXPECT_EQ(navigator.phase(), 0);
+  EXPECT_EQ(navigator.cursor().phase, 0);
 }
 
 TEST(NavigatorTest, AnnouncesAChangeOnceAndNoChangeNever) {
@@ -125,11 +125,11 @@ TEST(NavigatorTest, AnImpossiblePlaceBecomesTheNearestPossibleOne) {
   to.phase = 3;
   to.rank = WorldRank::of(9);
   viewing.navigator.setCursor(to);
-  EXPECT_EQ(viewing.navigator.place(), viewing.session.trace().moments().back());
-  EXPECT_EQ(viewing.navigator.phase(), 1);
-  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(0));
+  EXPECT_EQ(viewing.navigator.cursor().place, viewing.session.trace().moments().back());
+  EXPECT_EQ(viewing.navigator.cursor().phase, 1);
+  EXPECT_EQ(viewing.navigator.cursor().rank, WorldRank::of(0));
   viewing.navigator.selectRank(WorldRank::of(9));
-  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(0));
+  EXPECT_EQ(viewing.navigator.cursor().rank, WorldRank::of(0));
 }
 
 TEST(NavigatorTest, AnotherGroupIsShownInTheSameSeatAndItsScenesHaveItsRanks) {
@@ -145,13 +145,13 @@ TEST(NavigatorTest, AnotherGroupIsShownInTheSameSeatAndItsScenesHaveItsRanks) {
   viewing.session.open(trace, "mesh", false);
   viewing.navigator.selectRank(WorldRank::of(2));
   viewing.navigator.setGroup(1);
-  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(3));
+  EXPECT_EQ(viewing.navigator.cursor().rank, WorldRank::of(3));
   const auto scene = viewing.session.ring(viewing.navigator.cursor());
   ASSERT_EQ(scene->ranks.size(), 2u);
   EXPECT_EQ(scene->ranks[0].rank, WorldRank::of(1));
   EXPECT_EQ(scene->ranks[1].rank, WorldRank::of(3));
   viewing.navigator.selectRank(WorldRank::of(0));
-  EXPECT_EQ(viewing.navigator.rank(), WorldRank::of(3)) << "rank 0 is of the other group";
+  EXPECT_EQ(viewing.navigator.cursor().rank, WorldRank::of(3)) << "rank 0 is of the other group";
   viewing.navigator.setGroup(7);
   EXPECT_EQ(viewing.navigator.cursor().group, 1) << "there is no such group";
 }
@@ -160,8 +160,8 @@ TEST(NavigatorTest, AnInstantIsARingStepOfTheSelectedRankAndHowFarIntoIt) {
   Viewing viewing;
   viewing.session.open(test::smallRun(1, 4, 1), "run", false);
   viewing.navigator.goToInstant(3400);
-  EXPECT_EQ(viewing.navigator.place().stage, RingStep::of(2));
-  EXPECT_NEAR(viewing.navigator.phase(), 0.5, 1e-9);
+  EXPECT_EQ(viewing.navigator.cursor().place.stage, RingStep::of(2));
+  EXPECT_NEAR(viewing.navigator.cursor().phase, 0.5, 1e-9);
   EXPECT_EQ(viewing.navigator.instant(), 3400);
 }
 
@@ -171,11 +171,11 @@ TEST(PlayerTest, ARingStepTakes1200MillisecondsAndAFinishedRecordingEnds) {
   viewing.player.setPlaying(true);
   for (int i = 0; i < 6; ++i) viewing.player.advance(0.1);
   EXPECT_EQ(viewing.navigator.moment(), 0);
-  EXPECT_NEAR(viewing.navigator.phase(), 0.5, 1e-9);
+  EXPECT_NEAR(viewing.navigator.cursor().phase, 0.5, 1e-9);
   viewing.player.setSpeed(4);
   viewing.player.advance(0.3);
   EXPECT_EQ(viewing.navigator.moment(), 1);
-  EXPECT_NEAR(viewing.navigator.phase(), 0.5, 1e-9);
+  EXPECT_NEAR(viewing.navigator.cursor().phase, 0.5, 1e-9);
   viewing.player.advance(1e6);
   EXPECT_FALSE(viewing.player.playing());
   EXPECT_EQ(viewing.navigator.instant(), 8800) << "the end of the last ring step";
@@ -190,10 +190,10 @@ TEST(PlayerTest, WithoutMotionItShowsTheEndOfEachStepForItsTime) {
   viewing.player.setPlaying(true);
   viewing.player.advance(1.0);
   EXPECT_EQ(viewing.navigator.moment(), 0);
-  EXPECT_EQ(viewing.navigator.phase(), 1);
+  EXPECT_EQ(viewing.navigator.cursor().phase, 1);
   viewing.player.advance(0.3);
   EXPECT_EQ(viewing.navigator.moment(), 1);
-  EXPECT_EQ(viewing.navigator.phase(), 1);
+  EXPECT_EQ(viewing.navigator.cursor().phase, 1);
 }
 
 TEST(RingSceneTest, OnTheTimeAxisEveryRankStandsWhereItWasAtThatInstant) {

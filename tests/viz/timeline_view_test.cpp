@@ -131,7 +131,7 @@ TEST_F(TimelineViewTest, AClickMovesTheMomentOfAllViews) {
   QTest::mouseClick(
       view, Qt::LeftButton, {},
       at(static_cast<double>(block.begin_ns + block.end_ns) / 2, traces::WorldRank::of(1)));
-  EXPECT_EQ(window.navigator().rank(), traces::WorldRank::of(1));
+  EXPECT_EQ(window.navigator().cursor().rank, traces::WorldRank::of(1));
   EXPECT_EQ(view->scene().selected.span.begin_ns, block.begin_ns);
   const std::int64_t instant = view->scene().tracks->folds.folded(window.navigator().instant());
   EXPECT_GE(instant, block.begin_ns);
@@ -196,7 +196,7 @@ TEST_F(TimelineViewTest, AClickOnTheOverviewGoesToAStep) {
       scale.x((static_cast<double>(last->begin_ns) + static_cast<double>(last->end_ns)) / 2);
   QTest::mouseClick(view, Qt::LeftButton, {},
                     QPointF(x, view->parts().overview.center().y()).toPoint());
-  EXPECT_EQ(window.navigator().place().train_step, last->train_step);
+  EXPECT_EQ(window.navigator().cursor().place.train_step, last->train_step);
   EXPECT_EQ(view->account().train_step, last->train_step);
 }
 

@@ -65,13 +65,13 @@ TEST_F(ViewsTest, AFindingLeadsToItsPlaceAndAltLeftComesBack) {
   View* doctor = show("doctor");
   auto* list = doctor->findChild<QListView*>();
   list->setFocus();
-  const Place before = window.navigator().place();
+  const Place before = window.navigator().cursor().place;
   sendKey(list, Qt::Key_Return);
   auto* stage = window.findChild<Stage*>();
   EXPECT_EQ(stage->shown(), "positions");
   QTest::keyClick(&window, Qt::Key_Left, Qt::AltModifier);
   EXPECT_EQ(stage->shown(), "doctor");
-  EXPECT_EQ(window.navigator().place(), before);
+  EXPECT_EQ(window.navigator().cursor().place, before);
 }
 
 TEST_F(ViewsTest, SpaceInNowAndInPresenterModeGoesOnByOneRingStep) {
@@ -100,7 +100,7 @@ TEST_F(ViewsTest, WithoutMotionPlayingGoesFromRingStepToRingStep) {
   window.player().setPlaying(true);
   for (int i = 0; i < 10; ++i) {
     QTest::qWait(20);
-    EXPECT_EQ(window.navigator().phase(), 1) << "nothing is ever between two steps";
+    EXPECT_EQ(window.navigator().cursor().phase, 1) << "nothing is ever between two steps";
   }
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.navigator().moment() >= 2; }, 5000));
 }
@@ -214,7 +214,7 @@ TEST_F(ViewsTest, AClickOnAnErrorChoosesItsTensorAndLayer) {
   View* view = show("diff");
   QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(110, 100));
   EXPECT_EQ(window.navigator().tensor(), "out");
-  EXPECT_EQ(window.navigator().place().layer, Layer::of(1));
+  EXPECT_EQ(window.navigator().cursor().place.layer, Layer::of(1));
 }
 
 TEST_F(ViewsTest, AClickOnTheMemoryChartGoesToThatMoment) {

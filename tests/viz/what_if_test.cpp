@@ -35,7 +35,7 @@ TEST_F(WhatIfTest, ShowsTheNewRunBesideTheOldOneAndKeepsTheCursor) {
   clock.start();
   whatIf();
   std::printf("what if: %lld ms\n", static_cast<long long>(clock.elapsed()));
-  EXPECT_EQ(window.navigator().place(), viewed);
+  EXPECT_EQ(window.navigator().cursor().place, viewed);
   EXPECT_EQ(window.session().trace().run()->balance, traces::Balance::kNone);
   EXPECT_NE(status().indexOf("balance: head_tail → none"), -1);
   EXPECT_NE(status().indexOf("BEFORE · step 1: ✓ worst"), -1) << status().toStdString();

@@ -79,7 +79,7 @@ TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
   auto* ring = window.findChild<QStackedWidget*>()->currentWidget();
   const RingLayout layout(QRectF(0, 0, ring->width(), ring->height() - 126), 4);
   QTest::mouseClick(ring, Qt::LeftButton, {}, layout.card(GroupRank::of(1)).center().toPoint());
-  EXPECT_EQ(window.navigator().rank(), WorldRank::of(1));
+  EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(1));
   // The middle of the longest ring step of rank 3; the shortest may be narrower than a pixel.
   auto* timeline = window.findChild<TimelineStrip*>();
   const PassScene scene = timeline->scene();
@@ -89,9 +89,9 @@ TEST_F(WindowTest, AClickOnACardAndOnTheTimelineSelects) {
   const double x = passScale(timeline->rect(), scene).x(longest->at(0.5));
   QTest::mouseClick(timeline, Qt::LeftButton, {},
                     QPoint(static_cast<int>(x), timeline->height() - 12));
-  EXPECT_EQ(window.navigator().rank(), WorldRank::of(3));
-  EXPECT_EQ(window.navigator().place().stage, RingStep::of(longest - stages.begin()));
-  EXPECT_EQ(window.navigator().place().layer, scene.pass.layer);
+  EXPECT_EQ(window.navigator().cursor().rank, WorldRank::of(3));
+  EXPECT_EQ(window.navigator().cursor().place.stage, RingStep::of(longest - stages.begin()));
+  EXPECT_EQ(window.navigator().cursor().place.layer, scene.pass.layer);
 }
 
 TEST_F(WindowTest, AnotherFileIsShownByTheTimelineToo) {

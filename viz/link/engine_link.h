@@ -2,25 +2,24 @@
 #pragma once
 
 #include <QObject>
-#include <QProcess>
 #include <QString>
 #include <QStringList>
+#include <QTimer>
 
 #include "traces/exchange/control/messages.h"
-#include "traces/format/stream/frame.h"
+#include "viz/link/engine_process.h"
 #include "viz/scene/live_read.h"
 
 namespace ringscope::viz {
 
-/// A live run: the engine as a child process, its chunks and answers as signals. A hung or dying
-/// engine never blocks the window. GUI thread only.
+/// A live run: controls the engine in a child process, and emits its chunks and answers. A hung or
+/// dying engine never blocks the window. GUI thread only.
 class EngineLink : public QObject {
   Q_OBJECT
  public:
   enum class State { kIdle, kStarting, kRunning, kPausing, kPaused, kStopping };
 
   explicit EngineLink(QObject* parent = nullptr);
-  ~EngineLink() override;  ///< ends the engine
 
   /// Starts `program train ARGUMENTS --control stdio-held`. A run that is under way is ended first.
   void start(const QString& program, const QStringList& arguments);
@@ -54,30 +53,23 @@ class EngineLink : public QObject {
   void ended(const QString& failure);
 
  private:
-  void readFrames();
   void handle(const traces::control::Message& message);
   void handleReply(const traces::control::Reply& reply);
   void handleChunk(const traces::Chunk& chunk);
   void handleStop(const traces::control::StopReport& report, bool by_itself);
-  void sayWhoIsLate(const traces::control::Waiting& waiting);
-  void handleRead(const traces::control::Answer& answer);
-  void handleTensors(const traces::control::TensorList& list);
   void announcePauseWhenComplete();
-  void processFinished(int code, QProcess::ExitStatus status);
-  void send(const traces::control::Request& request);
   void setState(State state, const QString& sentence);
 
-  QProcess* process_ = nullptr;
-  traces::FrameDecoder decoder_;
+  EngineProcess process_;
+  QTimer deadline_;  // of a pause or a stop that was asked for
   State state_ = State::kIdle;
   QString sentence_;
-  QString failure_;
+  QString failure_;  // the reason that the engine gave
   std::uint64_t next_seq_ = 1;
   std::uint64_t watermark_ = 0;  // of the pause that is being waited for; 0: none
   QString paused_at_;
   bool stopped_by_itself_ = false;
   std::optional<LiveRead> reading_;
-  int next_id_ = 1;
 };
 
 }  // namespace ringscope::viz

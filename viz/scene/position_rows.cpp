@@ -13,8 +13,8 @@
 namespace ringscope::viz {
 namespace {
 
-/// The runs of one chunk of a shard: split where positions stop rising by one or turn right or
-/// wrong.
+/// Adds the runs of one chunk of a shard. A run ends where positions stop rising by one, or turn
+/// right or wrong.
 void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset,
               const traces::TokenRun& chunk, const Meant& meant) {
   PositionRun run;
@@ -22,12 +22,12 @@ void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_
     const auto position = traces::wholeNumber(positions[offset + static_cast<std::size_t>(i)]);
     const auto should = meant.tokenPosition(TokenIndex::of(chunk.begin + i));
     const bool wrong = should && position != *should;
-    if (run.tokens > 0 && (wrong != run.wrong || position != run.end + 1)) {
+    if (run.tokens > 0 && (wrong != run.wrong || position != run.last + 1)) {
       row.runs.push_back(run);
       run = {};
     }
     if (run.tokens == 0) run = {0, position, position, should.value_or(position), wrong};
-    run.end = position;
+    run.last = position;
     ++run.tokens;
   }
   if (run.tokens > 0) row.runs.push_back(run);

@@ -133,7 +133,7 @@ void Navigator::goToInstant(std::int64_t ns) {
 void Navigator::move(int moments) {
   Q_EMIT taken();
   // One step back inside a step goes to its beginning first, as players do.
-  const bool inside = moments < 0 && phase() > 0.05;
+  const bool inside = moments < 0 && cursor_.phase > 0.05;
   setMoment(moment() + moments + (inside ? 1 : 0), 0);
 }
 
@@ -151,7 +151,7 @@ void Navigator::nextDivergence() {
         session_.trace().diffs().empty() ? "not compared with unsharded attention; " +
                                                traces::verdictAdvice(session_.trace(), "is")
                                          : "✓ nothing that was compared diverges"));
-  Q_EMIT leaving(place());
+  Q_EMIT leaving(cursor_.place);
   const std::size_t at = next_divergence_++ % found.size();
   const auto* diff = found[at];
   Cursor cursor = cursor_;
@@ -171,7 +171,7 @@ void Navigator::nextDivergence() {
 }
 
 void Navigator::lead(const QString& view, const Cursor& cursor) {
-  Q_EMIT leaving(place());
+  Q_EMIT leaving(cursor_.place);
   goTo(cursor);
   Q_EMIT viewRequested(view);
 }

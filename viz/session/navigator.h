@@ -17,48 +17,44 @@ class Navigator : public QObject {
   explicit Navigator(const Session& session, QObject* parent = nullptr);
 
   const Cursor& cursor() const { return cursor_; }
-  const Place& place() const { return cursor_.place; }
-  double phase() const { return cursor_.phase; }
-  WorldRank rank() const { return cursor_.rank; }
   QString tensor() const { return QString::fromStdString(cursor_.tensor); }
-  Axis axis() const { return cursor_.axis; }
   /// Returns the index of the place in trace().moments().
   int moment() const;
-  /// The instant on the run's clock that is viewed.
+  /// Returns the instant on the run's clock that is viewed, in nanoseconds.
   std::int64_t instant() const;
 
-  /// Any change at once; what cannot be is brought to the nearest that can.
+  /// Moves the cursor, and brings impossible fields to the nearest possible ones.
   void setCursor(Cursor cursor);
   void setMoment(int moment, double phase);
   void setPlace(const Place& place);
   void selectRank(WorldRank rank);
   void selectTensor(const QString& name);
-  /// To another group, and there to the rank in the seat of the selected one.
+  /// Goes to another group, and selects its rank in the seat of the selected rank.
   void setGroup(int group);
   void setAxis(Axis axis);
 
   /// The requests of a user follow. They take the cursor from the player.
   void goTo(const Cursor& cursor);
-  /// To the ring step that the selected rank was in at this time, and as far into it.
+  /// Goes to the ring step that the selected rank was in at this time, and as far into it.
   void goToInstant(std::int64_t ns);
-  /// By whole ring steps; stops at both ends.
+  /// Moves by whole ring steps. Stops at both ends.
   void move(int moments);
-  /// To the same ring step of another training step.
+  /// Goes to the same ring step of another training step.
   void moveTrainStep(int steps);
-  /// To the layer and direction of the next divergence, in the order of dependence; round again at
-  /// the end. Says which it is, or that there is none.
+  /// Goes to the layer and direction of the next divergence, in the order of dependence. Begins
+  /// anew after the last. Tells the user which one it is, or that there is none.
   void nextDivergence();
-  /// Leads to a cursor in a view.
+  /// Goes to a cursor and requests a view.
   void lead(const QString& view, const Cursor& cursor);
 
  Q_SIGNALS:
   void cursorChanged();
-  /// A user has moved it.
+  /// Emitted when a user has moved the cursor.
   void taken();
-  /// Something leads the cursor away from here; the window can come back.
+  /// Emitted before lead() moves the cursor, so that the window can come back.
   void leaving(const Place& from);
   void viewRequested(const QString& name);
-  /// Says what has been found at the place.
+  /// Emitted with a sentence for the user about the new place.
   void told(const QString& sentence);
 
  private:

@@ -36,7 +36,8 @@ void Player::advanceWithoutMotion(double seconds) {
 void Player::advance(double seconds) {
   if (!playing_ || session_.empty()) return;
   if (reduced_motion_) return advanceWithoutMotion(seconds);
-  const double at = navigator_.moment() + navigator_.phase() + seconds * speed_ / kStepSeconds;
+  const double at =
+      navigator_.moment() + navigator_.cursor().phase + seconds * speed_ / kStepSeconds;
   if (at >= moments()) {
     goToHead();
     if (!session_.live()) setPlaying(false);
@@ -47,7 +48,7 @@ void Player::advance(double seconds) {
 }
 
 void Player::setPlaying(bool playing) {
-  const bool at_end = navigator_.moment() + 1 == moments() && navigator_.phase() >= 1;
+  const bool at_end = navigator_.moment() + 1 == moments() && navigator_.cursor().phase >= 1;
   if (playing && at_end && !session_.live()) navigator_.setMoment(0, 0);
   if (playing) following_ = false;
   playing_ = playing;

@@ -73,7 +73,7 @@ void BesideControl::keepPlace() {
   if (moments.empty() || traces::before(moments.back(), *kept_place_)) return;
   Cursor cursor = parts_.viewing.navigator.cursor();
   cursor.place = *kept_place_;
-  cursor.phase = parts_.before.navigator.phase();
+  cursor.phase = parts_.before.navigator.cursor().phase;
   parts_.viewing.navigator.setCursor(cursor);
   kept_place_.reset();
 }

@@ -55,7 +55,7 @@ void CompareBar::refresh() {
   if (!isVisible()) return;
   auto words = [](const Viewing& viewing) {
     return QString::fromStdString(
-        describe(runSummary(viewing.session.trace(), viewing.navigator.place().train_step)));
+        describe(runSummary(viewing.session.trace(), viewing.navigator.cursor().place.train_step)));
   };
   const QString other = other_name_ + " · " + words(before_);
   const QString run = name_ + " · " + (after_.session.live() ? "running …" : words(after_));

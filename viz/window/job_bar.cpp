@@ -37,15 +37,15 @@ JobBar::JobBar(JobLink& job, QWidget* parent) : QWidget(parent), job_(job) {
   connect(step_, &QToolButton::clicked, &job_, &JobLink::step);
   connect(show_, &QToolButton::clicked, this, &JobBar::showRequested);
   connect(&job_, &JobLink::changed, this, &JobBar::refresh);
-  setShown(true);
+  setJobOnStage(true);
   refresh();
 }
 
-void JobBar::setShown(bool shown) {
-  show_->setVisible(!shown);
+void JobBar::setJobOnStage(bool on_stage) {
+  show_->setVisible(!on_stage);
 }
 
-void JobBar::setWarning(const QColor& color) {
+void JobBar::setWarningColor(const QColor& color) {
   waits_->setStyleSheet(QString("color: %1").arg(color.name()));
 }
 

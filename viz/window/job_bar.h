@@ -9,18 +9,20 @@
 
 namespace ringscope::viz {
 
-/// The bar of a job: its state, buttons that hold it or let it go on, and the waiting ranks.
+/// The bar of a live job: its state, the buttons "Pause", "Next step" and "Show job", and the ranks
+/// that wait for others. It hides itself when nothing listens for jobs.
 class JobBar : public QWidget {
   Q_OBJECT
  public:
   explicit JobBar(JobLink& job, QWidget* parent = nullptr);
 
-  /// Whether the stage shows the job: something else may have been opened.
-  void setShown(bool shown);
-  /// The colour of what is wrong.
-  void setWarning(const QColor& color);
+  /// Hides the button "Show job" while the stage shows the job.
+  void setJobOnStage(bool on_stage);
+  /// Sets the colour of the line about waiting ranks.
+  void setWarningColor(const QColor& color);
 
  Q_SIGNALS:
+  /// Emitted when the user clicks "Show job".
   void showRequested();
 
  private:

@@ -29,7 +29,7 @@ void selectSeat(Viewing& viewing, std::size_t seat) {
 /// The next rank of the group, or the one before; round again at the ends.
 void selectNext(Viewing& viewing, bool back) {
   const auto ranks = groupRanks(viewing.session.trace(), viewing.navigator.cursor().group);
-  const auto at = std::ranges::find(ranks, viewing.navigator.rank());
+  const auto at = std::ranges::find(ranks, viewing.navigator.cursor().rank);
   if (at == ranks.end()) return;
   const auto seat = static_cast<std::size_t>(at - ranks.begin());
   selectSeat(viewing, (seat + (back ? ranks.size() - 1 : 1)) % ranks.size());
@@ -62,7 +62,7 @@ void followOrNot(Viewing& viewing, const QKeyEvent&) {
 
 void changeAxis(Viewing& viewing, const QKeyEvent&) {
   Navigator& navigator = viewing.navigator;
-  navigator.setAxis(navigator.axis() == Axis::kTime ? Axis::kRingStep : Axis::kTime);
+  navigator.setAxis(navigator.cursor().axis == Axis::kTime ? Axis::kRingStep : Axis::kTime);
 }
 
 void selectNextGroup(Viewing& viewing, const QKeyEvent&) {

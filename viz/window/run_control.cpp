@@ -109,7 +109,7 @@ void RunControl::whatIf() {
   if (!hold) return;
   const QString change = changes(last_config_, config);
   last_config_ = config;
-  const Place place = parts_.viewing.navigator.place();
+  const Place place = parts_.viewing.navigator.cursor().place;
   config.steps = place.train_step + 1;
   config.capture = "values:steps=" + std::to_string(place.train_step);
   const RunHold before_hold = parts_.shown.release();  // until the comparison holds the run before

@@ -2,14 +2,13 @@
 #include "viz/window/settings_form.h"
 
 #include <QFileDialog>
-#include <QHBoxLayout>
 #include <QMessageBox>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
 #include <algorithm>
-#include <climits>
 
 #include "traces/format/core/error.h"
 #include "traces/plan/run_rules.h"
-#include "viz/kit/choice.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {
@@ -20,7 +19,7 @@ E chosen(const QComboBox* box) {
   return traces::parse<E>(box->currentText().toStdString());
 }
 
-/// Every name of an enumeration, in its order.
+/// Returns every name of an enumeration, in its order.
 template <traces::NamedEnum E>
 QStringList allNames() {
   QStringList names;
@@ -28,143 +27,90 @@ QStringList allNames() {
   return names;
 }
 
-/// Property: the largest number that a box offers.
-constexpr const char* kMost = "most";
-
-/// Widens the range of the box when the value lies outside: a box never shows another number.
-void showNumber(QSpinBox* box, std::int64_t value) {
-  const int number = static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
-  box->setRange(std::min(1, number), std::max(box->property(kMost).toInt(), number));
-  box->setValue(number);
-}
-
-/// The columns: names, marks, boxes.
-QGridLayout* makeGrid(QWidget* form) {
-  auto* grid = new QGridLayout(form);
-  grid->setContentsMargins(0, 0, 0, 0);
-  grid->setVerticalSpacing(6);
-  grid->setHorizontalSpacing(0);
-  grid->setColumnMinimumWidth(1, 8);  // a mark fills this gap, so that no box becomes narrower
-  grid->setColumnStretch(2, 1);
-  return grid;
-}
-
-/// Adds the option when the box does not offer it.
-void showOption(QComboBox* box, const QString& option) {
-  if (box->findText(option) < 0) box->addItem(option);
-  box->setCurrentText(option);
+/// Returns an empty string when the texts are the same, or the recording does not name its text.
+QString describeShownText(const RunConfig& now, const traces::RunSpec& shown) {
+  if (shown.text.empty() && shown.tokens.empty()) return {};
+  std::vector<std::string> text = now.text;
+  try {
+    text = now.spec().text;
+  } catch (const Error&) {  // there is no sample text, which is then not the same
+  }
+  if (text == shown.text && now.tokens == shown.tokens) return {};
+  QStringList files;
+  for (const std::string& file : shown.text) files << QString::fromStdString(file);
+  if (!shown.tokens.empty()) files << QString::fromStdString(shown.tokens);
+  return files.join(", ");
 }
 
 }  // namespace
 
-QComboBox* SettingsForm::choice(const QString& name, const QStringList& options) {
-  auto* box = new Choice(this);
-  box->addItems(options);
-  box->setAccessibleName(name);
-  connect(box, &QComboBox::currentTextChanged, this, &SettingsForm::refresh);
-  return box;
-}
-
-QSpinBox* SettingsForm::number(const QString& name, int most, int value) {
-  auto* box = new QSpinBox(this);
-  box->setRange(1, most);
-  box->setProperty(kMost, most);
-  box->setValue(value);
-  box->setAccessibleName(name);
-  connect(box, &QSpinBox::valueChanged, this, &SettingsForm::refresh);
-  return box;
-}
-
-TickBox* SettingsForm::tick(const QString& text, const QString& name, const QString& explanation) {
-  auto* box = new TickBox(text, this);
-  box->setAccessibleName(name);
-  box->setToolTip(explanation);
-  connect(box, &QCheckBox::toggled, this, &SettingsForm::refresh);
-  return box;
-}
-
-QPushButton* SettingsForm::picker(const QString& name) {
-  auto* button = new QPushButton(this);
-  button->setObjectName("picker");
-  button->setAccessibleName(name);
-  return button;
-}
-
-QLabel* SettingsForm::addRow(const QString& name, const QList<QWidget*>& widgets) {
-  auto* label = new QLabel(name, this);
-  label->setObjectName("dim");
-  auto* cells = new QHBoxLayout();
-  cells->setSpacing(6);
-  for (QWidget* widget : widgets) cells->addWidget(widget, 1);
-  const int row = grid_->rowCount();
-  grid_->addWidget(label, row, 0);
-  auto* mark = new QLabel("•", this);
-  mark->hide();
-  mark->setObjectName("differs");
-  mark->setFixedWidth(8);
-  mark->setProperty("row", name);
-  grid_->addWidget(mark, row, 1);
-  grid_->addLayout(cells, row, 2);
-  rows_.append({mark, widgets});
-  return label;
-}
-
-SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent) {
-  grid_ = makeGrid(this);
-  model_ = picker("Model");
+SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new SettingsRows(this)) {
+  auto* whole = new QVBoxLayout(this);
+  whole->setContentsMargins(0, 0, 0, 0);
+  whole->addWidget(rows_);
+  model_ = rows_->makePicker("Model");
   model_->setToolTip("Choose a Hugging Face Llama folder (config.json, model.safetensors)");
-  text_button_ = picker("Text");
+  text_button_ = rows_->makePicker("Text");
   text_button_->setToolTip("Choose text files to train on");
-  estimate_ = new QLabel(this);
+  estimate_ = new QLabel(rows_);
   estimate_->setObjectName("dim");
   estimate_->setWordWrap(true);
-  dp_ = number("Data parallel ranks", traces::kMostLocalRanks, 1);
-  dp_->setToolTip("Ranks that share the batch; each has a sequence of its own");
-  tp_ = number("Tensor parallel ranks", traces::kMostLocalRanks, 1);
-  tp_->setToolTip("Ranks that share each layer");
-  cp_ = number("Ranks", traces::kMostLocalRanks, 4);
-  cp_->setToolTip("Ranks that share a sequence: the ring that is shown");
-  steps_ = number("Training steps", 1000, 10);
-  seq_len_ = choice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
-  strategy_ = choice("Strategy", allNames<traces::Strategy>());
-  balance_ = choice("Balance", {"head_tail", "none", "striped", "per_document"});
-  mask_ = choice("Mask", {"causal", "full", "window", "documents"});
-  window_ = number("Window", 1 << 20, 64);
-  window_->setToolTip("Keys seen to the left, the query's own included");
-  kernel_ = choice("Kernel", allNames<traces::Kernel>());
-  kernel_->setToolTip("The operator that attends a block");
-  p2p_ = choice("Hops", allNames<traces::PointToPoint>());
-  p2p_->setToolTip("How the send and the receive of a hop are posted: together, or each by itself");
-  launch_ = choice("Launch", {"threads", "processes"});
+  mesh_.dp = rows_->makeNumber("Data parallel ranks", traces::kMostLocalRanks, 1);
+  mesh_.dp->setToolTip("Ranks that share the batch; each has a sequence of its own");
+  mesh_.tp = rows_->makeNumber("Tensor parallel ranks", traces::kMostLocalRanks, 1);
+  mesh_.tp->setToolTip("Ranks that share each layer");
+  mesh_.cp = rows_->makeNumber("Ranks", traces::kMostLocalRanks, 4);
+  mesh_.cp->setToolTip("Ranks that share a sequence: the ring that is shown");
+  steps_ = rows_->makeNumber("Training steps", 1000, 10);
+  seq_len_ = rows_->makeChoice("Sequence length", {"64", "128", "256", "512", "1024", "2048"});
+  makeAttentionBoxes();
+  launch_ = rows_->makeChoice("Launch", {"threads", "processes"});
   launch_->setToolTip("What a rank is");
-  dtype_ = choice("Type", {"float32", "float64", "bfloat16"});
-  sinks_ = tick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
-  addRow("Model", {model_});
-  addRow("Text", {text_button_});
-  for (QSpinBox* box : {dp_, tp_, cp_}) {  // three in a row have no room for more than two digits
+  dtype_ = rows_->makeChoice("Type", {"float32", "float64", "bfloat16"});
+  sinks_ =
+      rows_->makeTick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
+  rows_->add("Model", {model_});
+  rows_->add("Text", {text_button_});
+  // Three in a row have no room for more than two digits.
+  for (QSpinBox* box : {mesh_.dp, mesh_.tp, mesh_.cp}) {
     box->setButtonSymbols(QAbstractSpinBox::NoButtons);
     box->setObjectName("narrow");
     box->setMinimumWidth(0);
   }
-  addRow("dp, tp, cp", {dp_, tp_, cp_});
+  rows_->add("dp, tp, cp", {mesh_.dp, mesh_.tp, mesh_.cp});
   steps_->setToolTip("Training steps");
   steps_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   steps_->setObjectName("narrow");
-  addRow("Tokens", {seq_len_, steps_});
-  addRow("Strategy", {strategy_});
-  addRow("Balance", {balance_});
-  addRow("Mask", {mask_});
-  window_label_ = addRow("Window", {window_});
-  addRow("Type", {dtype_, sinks_});
-  addRow("Kernel", {kernel_});
-  addRow("Hops", {p2p_});
-  addRow("Ranks are", {launch_});
-  grid_->addWidget(estimate_, grid_->rowCount(), 0, 1, 3);
+  rows_->add("Tokens", {seq_len_, steps_});
+  rows_->add("Strategy", {attention_.strategy});
+  rows_->add("Balance", {attention_.balance});
+  rows_->add("Mask", {attention_.mask});
+  attention_.window_label = rows_->add("Window", {attention_.window});
+  rows_->add("Type", {dtype_, sinks_});
+  rows_->add("Kernel", {attention_.kernel});
+  rows_->add("Hops", {attention_.p2p});
+  rows_->add("Ranks are", {launch_});
+  rows_->addWide(estimate_);
+  connect(rows_, &SettingsRows::changed, this, &SettingsForm::refresh);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
   connect(text_button_, &QPushButton::clicked, this, &SettingsForm::chooseText);
   seq_len_->setCurrentText("256");
   setModel("");
   setText({});
+}
+
+void SettingsForm::makeAttentionBoxes() {
+  attention_.strategy = rows_->makeChoice("Strategy", allNames<traces::Strategy>());
+  attention_.balance =
+      rows_->makeChoice("Balance", {"head_tail", "none", "striped", "per_document"});
+  attention_.mask = rows_->makeChoice("Mask", {"causal", "full", "window", "documents"});
+  attention_.window = rows_->makeNumber("Window", 1 << 20, 64);
+  attention_.window->setToolTip("Keys seen to the left, the query's own included");
+  attention_.kernel = rows_->makeChoice("Kernel", allNames<traces::Kernel>());
+  attention_.kernel->setToolTip("The operator that attends a block");
+  attention_.p2p = rows_->makeChoice("Hops", allNames<traces::PointToPoint>());
+  attention_.p2p->setToolTip(
+      "How the send and the receive of a hop are posted: together, or each by itself");
 }
 
 void SettingsForm::chooseModel() {
@@ -203,10 +149,9 @@ void SettingsForm::setText(const QStringList& files) {
 }
 
 void SettingsForm::refresh() {
-  // Not every control is there yet while the first of them are made.
-  if (!window_label_) return;
-  for (QWidget* widget : {static_cast<QWidget*>(window_), static_cast<QWidget*>(window_label_)})
-    widget->setVisible(mask_->currentText() == "window");
+  for (QWidget* widget :
+       {static_cast<QWidget*>(attention_.window), static_cast<QWidget*>(attention_.window_label)})
+    widget->setVisible(attention_.mask->currentText() == "window");
   // There is no room for the word beside three digits.
   const int steps = steps_->value();
   steps_->setSuffix(steps > 99 ? "" : steps > 1 ? " steps" : " step");
@@ -216,8 +161,8 @@ void SettingsForm::refresh() {
 }
 
 void SettingsForm::refreshEstimate() {
-  const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), tp_->value(),
-                                    cp_->value(), dtype_->currentText().toStdString());
+  const auto bytes = estimateMemory(shape_, seq_len_->currentText().toInt(), mesh_.tp->value(),
+                                    mesh_.cp->value(), dtype_->currentText().toStdString());
   estimate_->setText(
       QString("about %1 a rank, %2 of it sharded")
           .arg(describeBytes(bytes.total()).c_str(), describeBytes(bytes.sharded_bytes).c_str()));
@@ -230,19 +175,19 @@ RunConfig SettingsForm::config() const {
   config.model_dir = model_path_.toStdString();
   config.text.clear();
   for (const QString& file : text_) config.text.push_back(file.toStdString());
-  config.dp = dp_->value();
-  config.tp = tp_->value();
-  config.cp = cp_->value();
+  config.dp = mesh_.dp->value();
+  config.tp = mesh_.tp->value();
+  config.cp = mesh_.cp->value();
   config.steps = steps_->value();
   config.seq_len = seq_len_->currentText().toLongLong();
-  config.strategy = chosen<traces::Strategy>(strategy_);
-  config.balance = chosen<traces::Balance>(balance_);
-  config.mask = chosen<traces::MaskKind>(mask_);
-  config.window = config.mask == traces::MaskKind::kWindow ? window_->value() : 0;
+  config.strategy = chosen<traces::Strategy>(attention_.strategy);
+  config.balance = chosen<traces::Balance>(attention_.balance);
+  config.mask = chosen<traces::MaskKind>(attention_.mask);
+  config.window = config.mask == traces::MaskKind::kWindow ? attention_.window->value() : 0;
   config.dtype = chosen<traces::DType>(dtype_);
   config.sinks = sinks_->isChecked();
-  config.kernel = chosen<traces::Kernel>(kernel_);
-  config.p2p = chosen<traces::PointToPoint>(p2p_);
+  config.kernel = chosen<traces::Kernel>(attention_.kernel);
+  config.p2p = chosen<traces::PointToPoint>(attention_.p2p);
   config.launch = chosen<traces::Launch>(launch_);
   // The memory of a kernel depends on the size of the heads.
   config.model.layers = shape_.layers;
@@ -261,20 +206,82 @@ void SettingsForm::setConfig(const RunConfig& config) {
   QStringList files;
   for (const std::string& file : config.text) files << QString::fromStdString(file);
   setText(files);
-  showNumber(dp_, config.dp);
-  showNumber(tp_, config.tp);
-  showNumber(cp_, config.cp);
-  showNumber(steps_, config.steps);
-  showOption(seq_len_, QString::number(config.seq_len));
-  strategy_->setCurrentText(name(config.strategy));
-  balance_->setCurrentText(name(traces::chosenBalance(config)));
-  mask_->setCurrentText(name(config.mask));
-  if (config.window > 0) showNumber(window_, config.window);
-  showOption(dtype_, name(config.dtype));
+  SettingsRows::showNumber(mesh_.dp, config.dp);
+  SettingsRows::showNumber(mesh_.tp, config.tp);
+  SettingsRows::showNumber(mesh_.cp, config.cp);
+  SettingsRows::showNumber(steps_, config.steps);
+  SettingsRows::showOption(seq_len_, QString::number(config.seq_len));
+  attention_.strategy->setCurrentText(name(config.strategy));
+  attention_.balance->setCurrentText(name(traces::chosenBalance(config)));
+  attention_.mask->setCurrentText(name(config.mask));
+  if (config.window > 0) SettingsRows::showNumber(attention_.window, config.window);
+  SettingsRows::showOption(dtype_, name(config.dtype));
   sinks_->setChecked(config.sinks);
-  kernel_->setCurrentText(name(config.kernel));
-  p2p_->setCurrentText(name(config.p2p));
+  attention_.kernel->setCurrentText(name(config.kernel));
+  attention_.p2p->setCurrentText(name(config.p2p));
   launch_->setCurrentText(name(config.launch));
+}
+
+/// Greys the choices that the rest of the form rules out, with the sentence that says why. If
+/// all choices of a box would be refused, the reason lies elsewhere.
+void SettingsForm::offerAllowed() {
+  const RunConfig now = config();
+  const auto offer = [&](QComboBox* box, auto set) {
+    QStringList reasons;
+    for (int i = 0; i < box->count(); ++i) {
+      RunConfig other = now;
+      set(other, box->itemText(i).toStdString());
+      reasons << refusal(other, shape_.heads);
+    }
+    const bool elsewhere =
+        std::ranges::none_of(reasons, [](const QString& reason) { return reason.isEmpty(); });
+    auto* items = qobject_cast<QStandardItemModel*>(box->model());
+    for (int i = 0; i < box->count(); ++i) {
+      items->item(i)->setEnabled(elsewhere || reasons[i].isEmpty());
+      items->item(i)->setToolTip(elsewhere ? QString() : reasons[i]);
+    }
+  };
+  offer(attention_.balance, [](RunConfig& run, const std::string& text) {
+    run.balance = traces::parse<traces::Balance>(text);
+  });
+  offer(attention_.kernel, [](RunConfig& run, const std::string& text) {
+    run.kernel = traces::parse<traces::Kernel>(text);
+  });
+  offer(attention_.p2p, [](RunConfig& run, const std::string& text) {
+    run.p2p = traces::parse<traces::PointToPoint>(text);
+  });
+}
+
+void SettingsForm::markDifferences(const traces::RunSpec* shown) {
+  if (!shown) return rows_->unmarkAll();
+  const RunConfig now = config();
+  const auto compare_number = [this](QWidget* box, std::int64_t is, std::int64_t was) {
+    rows_->mark(box, is == was ? QString() : QString::number(was));
+  };
+  const auto compare_name = [this](QWidget* box, auto is, auto was) {
+    rows_->mark(box, is == was ? QString() : name(was));
+  };
+  const auto& model = shown->model;
+  rows_->mark(model_, now.model_dir == shown->model_dir
+                          ? QString()
+                          : QString("%1, %2 layers").arg(model.name.c_str()).arg(model.layers));
+  rows_->mark(text_button_, describeShownText(now, *shown));
+  compare_number(mesh_.dp, now.dp, shown->dp);
+  compare_number(mesh_.tp, now.tp, shown->tp);
+  compare_number(mesh_.cp, now.cp, shown->cp);
+  compare_number(steps_, now.steps, shown->steps);
+  compare_number(seq_len_, now.seq_len, shown->seq_len);
+  compare_name(attention_.strategy, now.strategy, shown->strategy);
+  compare_name(attention_.balance, traces::chosenBalance(now), traces::chosenBalance(*shown));
+  compare_name(attention_.mask, now.mask, shown->mask);
+  const bool windows = now.mask == shown->mask && now.mask == traces::MaskKind::kWindow;
+  compare_number(attention_.window, windows ? now.window : 0, windows ? shown->window : 0);
+  compare_name(dtype_, now.dtype, shown->dtype);
+  rows_->mark(sinks_, now.sinks == shown->sinks ? "" : shown->sinks ? "sinks" : "no sinks");
+  compare_name(attention_.kernel, now.kernel, shown->kernel);
+  compare_name(attention_.p2p, now.p2p, shown->p2p);
+  compare_name(launch_, now.launch, shown->launch);
+  rows_->markRows();
 }
 
 }  // namespace ringscope::viz

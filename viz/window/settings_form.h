@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QComboBox>
-#include <QGridLayout>
-#include <QLabel>
-#include <QPushButton>
-#include <QSpinBox>
 #include <QWidget>
 
-#include "viz/kit/tick_box.h"
 #include "viz/scene/memory_estimate.h"
 #include "viz/window/run_config.h"
+#include "viz/window/settings_rows.h"
 
 namespace ringscope::viz {
 
@@ -36,15 +31,7 @@ class SettingsForm : public QWidget {
   void changed();
 
  private:
-  QComboBox* choice(const QString& name, const QStringList& options);
-  QSpinBox* number(const QString& name, int most, int value);
-  TickBox* tick(const QString& text, const QString& name, const QString& explanation);
-  QPushButton* picker(const QString& name);
-  /// Widgets side by side; returns the row's label.
-  QLabel* addRow(const QString& name, const QList<QWidget*>& widgets);
-  void mark(QWidget* box, const QString& shown_value);
-  void markRows();
-  QString describeShownText(const traces::RunSpec& shown) const;
+  void makeAttentionBoxes();
   void chooseModel();
   void chooseText();
   void setModel(const QString& folder);
@@ -57,17 +44,20 @@ class SettingsForm : public QWidget {
   QString model_path_;
   QStringList text_;
   ModelShape shape_;
-  QGridLayout* grid_;
-  struct Row {
-    QLabel* mark;
-    QList<QWidget*> boxes;
-  };
-  QList<Row> rows_;
+  SettingsRows* rows_;
   QPushButton *model_, *text_button_;
-  QSpinBox *dp_, *tp_, *cp_, *steps_, *window_;
-  QComboBox *seq_len_, *strategy_, *balance_, *mask_, *kernel_, *p2p_, *launch_, *dtype_;
+  struct {
+    QSpinBox *dp, *tp, *cp;
+  } mesh_{};
+  struct {
+    QComboBox *strategy, *balance, *mask, *kernel, *p2p;
+    QSpinBox* window;
+    QLabel* window_label;
+  } attention_{};
+  QSpinBox* steps_;
+  QComboBox *seq_len_, *launch_, *dtype_;
   TickBox* sinks_;
-  QLabel *window_label_ = nullptr, *estimate_;
+  QLabel* estimate_;
 };
 
 }  // namespace ringscope::viz

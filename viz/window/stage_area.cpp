@@ -101,7 +101,7 @@ void StageArea::followBefore() {
   const bool beside = before_stage_ && before_stage_->isVisible();
   if (!beside || before_.session.empty() || viewing_.session.empty()) return;
   Cursor cursor = viewing_.navigator.cursor();
-  cursor.axis = before_.navigator.axis();
+  cursor.axis = before_.navigator.cursor().axis;
   before_.navigator.setCursor(cursor);
 }
 

@@ -126,11 +126,11 @@ void TransportBar::refresh() {
   play_->setText(player.playing() ? kHold : kPlay);
   play_->setChecked(player.playing());
   speed_->setText(speedText(player.speed()));
-  step_axis_->setChecked(navigator.axis() == Axis::kRingStep);
-  time_axis_->setChecked(navigator.axis() == Axis::kTime);
+  step_axis_->setChecked(navigator.cursor().axis == Axis::kRingStep);
+  time_axis_->setChecked(navigator.cursor().axis == Axis::kTime);
   follow_->setChecked(player.following());
   follow_->setEnabled(viewing_.session.live());
-  place_->setText(usable ? QString::fromStdString(traces::describe(navigator.place()))
+  place_->setText(usable ? QString::fromStdString(traces::describe(navigator.cursor().place))
                          : QString("no ring step"));
   fitPlace();
   refreshScrubber();
@@ -178,8 +178,8 @@ void TransportBar::refreshScrubber() {
   scrub_->setRange(0, std::max(0, moments * kTicksPerMoment - 1));
   scrub_->setSingleStep(kTicksPerMoment);
   scrub_->setPageStep(kTicksPerMoment * 4);
-  const auto value =
-      static_cast<int>((navigator.moment() + std::min(navigator.phase(), 0.99)) * kTicksPerMoment);
+  const auto value = static_cast<int>(
+      (navigator.moment() + std::min(navigator.cursor().phase, 0.99)) * kTicksPerMoment);
   // A move of less than a pixel is none, and drawing the slider costs as much as all packets.
   auto pixel = [&](int ticks) {
     return static_cast<std::int64_t>(ticks) * scrub_->width() / std::max(1, scrub_->maximum());

@@ -93,7 +93,7 @@ void WindowPage::setTheme(const Theme& theme) {
     view->setZoom(zoom);
     view->setTheme(theme);
   }
-  stage_->jobBar()->setWarning(theme.wrong);
+  stage_->jobBar()->setWarningColor(theme.wrong);
   status_->setWarning(theme.wrong);
 }
 

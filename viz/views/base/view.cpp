@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/base/view.h"
 
-#include <QKeyEvent>
+#include <QFocusEvent>
 #include <QPaintEvent>
-#include <QWheelEvent>
-#include <cmath>
 
 #include "viz/kit/page.h"
 #include "viz/session/problem.h"
@@ -12,15 +10,8 @@
 namespace ringscope::viz {
 
 View::View(Viewing& viewing, const QString& accessible_name, QWidget* parent)
-    : QWidget(parent), viewing_(viewing), scroll_bar_(new QScrollBar(Qt::Vertical, this)) {
+    : ScrolledPage(accessible_name.section(':', 0, 0), parent), viewing_(viewing) {
   setAccessibleName(accessible_name);
-  scroll_bar_->setAccessibleName("Scroll " + accessible_name.section(':', 0, 0));
-  scroll_bar_->setFocusPolicy(Qt::NoFocus);
-  scroll_bar_->hide();
-  connect(scroll_bar_, &QScrollBar::valueChanged, this, [this] {
-    arrange();
-    update();
-  });
   setMinimumSize(320, 240);
   setFocusPolicy(Qt::StrongFocus);
   connect(&viewing.navigator, &Navigator::cursorChanged, this, &View::follow);
@@ -53,7 +44,7 @@ void View::follow() {
   made_ = now;
   if (recording_ != viewing_.session.recording()) {
     recording_ = viewing_.session.recording();
-    scroll_bar_->setValue(0);
+    scrollToTop();
     startOver();
   }
   renew();
@@ -89,9 +80,8 @@ void View::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(zoom_, zoom_);
-  const bool whole = zoom_ != 1 || farthestScroll() > 0;
-  if (scroll_bar_->maximum() != static_cast<int>(std::ceil(farthestScroll())))
-    QMetaObject::invokeMethod(this, &View::fitScrollBar, Qt::QueuedConnection);
+  const bool whole = zoom_ != 1 || scrolls();
+  followHeight();
   painter.save();
   painter.translate(0, -scrollTop());
   if (problem_.isEmpty()) {
@@ -105,45 +95,6 @@ void View::paintEvent(QPaintEvent* event) {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme_->accent, 2));
   painter.drawRect(QRectF(QPointF(1, 1), QSizeF(size()) / zoom_ - QSizeF(2, 2)));
-}
-
-void View::fitScrollBar() {
-  constexpr int kWidth = 8;
-  const int farthest = static_cast<int>(std::ceil(farthestScroll()));
-  scroll_bar_->setRange(0, farthest);
-  scroll_bar_->setPageStep(static_cast<int>(QWidget::height() / zoom_));
-  scroll_bar_->setSingleStep(24);
-  scroll_bar_->setGeometry(QWidget::width() - kWidth, 0, kWidth, QWidget::height());
-  scroll_bar_->setVisible(farthest > 0);
-  if (farthest > 0) scroll_bar_->raise();
-  arrange();
-}
-
-void View::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  fitScrollBar();
-}
-
-void View::scrollBy(double by) {
-  fitScrollBar();
-  scroll_bar_->setValue(static_cast<int>(std::lround(scrollTop() + by)));
-}
-
-void View::reveal(double top, double bottom, double head) {
-  const double seen = QWidget::height() / zoom_;
-  if (top < scrollTop() + head) return scrollBy(top - head - scrollTop());
-  if (bottom > scrollTop() + seen) scrollBy(bottom - seen - scrollTop());
-}
-
-void View::wheelEvent(QWheelEvent* event) {
-  if (farthestScroll() <= 0) return QWidget::wheelEvent(event);
-  scrollBy(-event->angleDelta().y() / 2.0);
-}
-
-void View::keyPressEvent(QKeyEvent* event) {
-  const int pages = event->key() == Qt::Key_PageDown ? 1 : event->key() == Qt::Key_PageUp ? -1 : 0;
-  if (pages == 0 || farthestScroll() <= 0) return QWidget::keyPressEvent(event);
-  scrollBy(pages * 0.8 * QWidget::height() / zoom_);
 }
 
 void View::focusInEvent(QFocusEvent* event) {

@@ -2,22 +2,20 @@
 #pragma once
 
 #include <QPainter>
-#include <QScrollBar>
 #include <QString>
-#include <QWidget>
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "viz/session/viewing.h"
 #include "viz/style/theme.h"
+#include "viz/views/base/scrolled_page.h"
 
 namespace ringscope::viz {
 
 /// A view on the stage. A view that is shown makes its scene once per change of the data or of the
 /// cursor. Painting draws the kept scene. The mouse and keys change the cursor.
-class View : public QWidget {
+class View : public ScrolledPage {
   Q_OBJECT
  public:
   View(Viewing& viewing, const QString& accessible_name, QWidget* parent = nullptr);
@@ -44,12 +42,6 @@ class View : public QWidget {
   virtual void moved() {}
   /// Adapts the view's own controls to the theme or the zoom.
   virtual void themeChanged() {}
-  /// Places the view's own controls. Called when the size, the zoom, the scene or the scroll
-  /// position has changed.
-  virtual void arrange() {}
-  /// Returns the height that the page needs at this width. A page that is higher than the view has
-  /// a scroll bar; the wheel, Page Up and Page Down also scroll it.
-  virtual double neededHeight(double /*width*/) const { return 0; }
 
   /// Makes the scene anew if the data or the watched part of the cursor has changed.
   void follow();
@@ -57,38 +49,17 @@ class View : public QWidget {
   void renew();
   /// Calls `make` in place of refresh(), and shows an exception in the same way.
   void guard(const std::function<void()>& make);
-  /// Gives the scroll bar the range and the place that the page needs, and places other controls.
-  void fitScrollBar();
-  /// Returns the whole page. The visible part begins at scrollTop().
-  QRectF page() const {
-    const QSizeF seen = QSizeF(size()) / zoom_;
-    return {0, 0, seen.width(), std::max(seen.height(), neededHeight(seen.width()))};
-  }
-  /// Scrolls until this stretch of the page is visible under the top `head` pixels of the view.
-  void reveal(double top, double bottom, double head = 0);
-  double scrollTop() const { return std::clamp<double>(scroll_bar_->value(), 0, farthestScroll()); }
-  QPointF onPage(const QPointF& position) const {
-    return position / zoom_ + QPointF(0, scrollTop());
-  }
-  /// Returns the pixels of the view that show a box of the page.
-  QRect onView(const QRectF& box) const {
-    return QRectF((box.topLeft() - QPointF(0, scrollTop())) * zoom_, box.size() * zoom_).toRect();
-  }
   const Cursor& cursor() const { return viewing_.navigator.cursor(); }
   /// Sets the sentence that a screen reader reads.
   void describe(const std::string& sentence);
 
   void paintEvent(QPaintEvent* event) final;
   void showEvent(QShowEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
   /// A frame shows the focus after Tab; a click needs none.
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
 
   Viewing& viewing_;
-  double zoom_ = 1;
   const Theme* theme_ = &Theme::all().front();
 
  private:
@@ -97,15 +68,10 @@ class View : public QWidget {
     Cursor cursor;
     friend bool operator==(const Made&, const Made&) = default;
   };
-  double farthestScroll() const {
-    return std::max(0.0, page().height() - QWidget::height() / zoom_);
-  }
-  void scrollBy(double by);
 
   std::optional<Made> made_;  // the data and cursor of the kept scene
   int recording_ = 0;         // the recording that the user's choices belong to
   QString problem_;           // why there is no scene; empty when there is one
-  QScrollBar* scroll_bar_;    // its value is the offset of the page, in unzoomed pixels
   bool shows_focus_ = false;
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMostColumns = 4;
 
 /// First and last id, where both have room.
 void drawEnds(QPainter& p, const QRectF& bar, const PositionRun& run) {
-  const QString first = QString::number(run.begin), last = QString::number(run.end);
+  const QString first = QString::number(run.first), last = QString::number(run.last);
   const double inset = bar.width() > 120 ? 7 : bar.width() > 60 ? 4 : 2;
   const QRectF inside = bar.adjusted(inset, 0, -inset, 0);
   auto fits = [&](int size) {
@@ -32,9 +32,10 @@ void drawEnds(QPainter& p, const QRectF& bar, const PositionRun& run) {
 /// Over a bar that has just been drawn, in its ink.
 void drawShould(QPainter& p, const QRectF& bar, const PositionRun& run) {
   p.setFont(partFont());
-  p.drawText(
-      bar, Qt::AlignCenter,
-      QString("≠ should be %1 … %2").arg(run.should_begin).arg(run.should_begin + run.tokens - 1));
+  p.drawText(bar, Qt::AlignCenter,
+             QString("≠ should be %1 … %2")
+                 .arg(run.expected_first)
+                 .arg(run.expected_first + run.tokens - 1));
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 #include <QTableView>
 #include <QTimer>
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "traces/format/core/prose.h"
 #include "viz/kit/choice.h"
@@ -36,6 +39,66 @@ class RowDelegate : public QStyledItemDelegate {
   }
 };
 
+/// Asks one query at a time on a thread of its own, and tells how far it is.
+class RunningQuery : public QObject {
+ public:
+  using Show = std::function<void(QueryAnswer)>;
+  using Tell = std::function<void(const QString&)>;
+
+  /// Calls `show` with each answer, and `tell` with a sentence while a query runs. Both are called
+  /// on the thread of the window.
+  RunningQuery(QObject* parent, Show show, Tell tell)
+      : QObject(parent), show_(std::move(show)), tell_(std::move(tell)) {
+    connect(&background_, &Background::failed, this, [this](const QString&, const QString& why) {
+      QueryAnswer none;
+      none.problem = why.toStdString();
+      end(std::move(none));
+    });
+    timer_.setInterval(500);
+    connect(&timer_, &QTimer::timeout, this, [this] { tellProgress(); });
+  }
+
+  void start(const QString& path, const QString& sql) {
+    since_.start();
+    rows_ = std::make_shared<std::atomic<std::size_t>>(0);
+    timer_.start();
+    background_.request(
+        "query",
+        [path = path.toStdString(), sql = sql.toStdString(),
+         so_far = rows_](const std::stop_token& stop) {
+          return ask(path, sql, kMostRows, [stop, so_far](std::size_t rows) {
+            *so_far = rows;
+            return stop.stop_requested();
+          });
+        },
+        [this](const QueryAnswer& answer) { end(answer); });
+  }
+  void cancel() {
+    background_.cancel("query");
+    end({});
+  }
+
+ private:
+  void end(QueryAnswer answer) {
+    timer_.stop();
+    show_(std::move(answer));
+  }
+  void tellProgress() {
+    tell_(QString("running: %1 after %2; Esc cancels")
+              .arg(QString::fromStdString(
+                       traces::describeCount(static_cast<std::int64_t>(*rows_), "row")),
+                   QString::fromStdString(
+                       traces::describeSeconds(static_cast<double>(since_.elapsed()) / 1000))));
+  }
+
+  Show show_;
+  Tell tell_;
+  std::shared_ptr<std::atomic<std::size_t>> rows_;
+  QElapsedTimer since_;
+  QTimer timer_;
+  Background background_;
+};
+
 /// A SELECT over the recording, written or chosen; a row leads to its place. Questions that follow
 /// the cursor are asked again when it moves. The query reads the file, on a thread of its own.
 class QueryView : public View {
@@ -57,14 +120,6 @@ class QueryView : public View {
     connect(questions_, &Choice::activated, this, [this](int at) { choose(at); });
     connect(run_, &QPushButton::clicked, this, [this] { running_ ? stop() : run(); });
     connect(copy_, &QPushButton::clicked, this, [this] { copy(); });
-    connect(&background_, &Background::failed, this,
-            [this](const QString&, const QString& problem) {
-              QueryAnswer none;
-              none.problem = problem.toStdString();
-              show(std::move(none));
-            });
-    progress_.setInterval(500);
-    connect(&progress_, &QTimer::timeout, this, [this] { tellProgress(); });
     table_->installEventFilter(this);
     setFocusProxy(table_);
   }
@@ -184,36 +239,14 @@ class QueryView : public View {
     running_ = true;
     run_->setText("Cancel");
     tell("running");
-    since_asked_.start();
-    rows_ = std::make_shared<std::atomic<std::size_t>>(0);
-    progress_.start();
-    background_.request(
-        "query",
-        [path = asked_.toStdString(), sql = sql.toStdString(),
-         so_far = rows_](const std::stop_token& stop) {
-          return ask(path, sql, kMostRows, [stop, so_far](std::size_t rows) {
-            *so_far = rows;
-            return stop.stop_requested();
-          });
-        },
-        [this](const QueryAnswer& answer) { show(answer); });
-  }
-  /// A query that takes longer says how far it is.
-  void tellProgress() {
-    tell(QString("running: %1 after %2; Esc cancels")
-             .arg(QString::fromStdString(
-                      traces::describeCount(static_cast<std::int64_t>(*rows_), "row")),
-                  QString::fromStdString(traces::describeSeconds(
-                      static_cast<double>(since_asked_.elapsed()) / 1000))));
+    query_.start(asked_, sql);
   }
   void stop() {
-    background_.cancel("query");
-    show({});
+    query_.cancel();
     tell("stopped");
   }
   void show(QueryAnswer answer) {
     running_ = false;
-    progress_.stop();
     run_->setText("Ask");
     tell(QString::fromStdString(viz::describe(answer)));
     {
@@ -254,10 +287,8 @@ class QueryView : public View {
   QString asked_;    // the file
   QString chosen_;   // SQL of the question that was chosen
   QString written_;  // by the user, or kept because a row of it was gone to; empty: chosen_ holds
-  std::shared_ptr<std::atomic<std::size_t>> rows_;  // of the query that is running
-  QElapsedTimer since_asked_;
-  QTimer progress_;
-  Background background_;
+  RunningQuery query_{this, [this](QueryAnswer answer) { show(std::move(answer)); },
+                      [this](const QString& words) { tell(words); }};
 };
 
 }  // namespace

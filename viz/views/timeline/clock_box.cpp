@@ -30,21 +30,24 @@ ClockBox::ClockBox(QWidget* parent) : QWidget(parent), grid_(new QGridLayout(thi
   title_ = new QLabel("OWN DEVICES: A MODEL", this);
   title_->setObjectName("section");
   makeLinks();
-  bandwidth_ = makeSlide("link", "Link speed", "GB/s of a rank in each direction");
-  latency_ = makeSlide("latency", "Link latency", "µs from the first byte sent to the first there");
+  slides_.bandwidth = makeSlide("link", "Link speed", "GB/s of a rank in each direction");
+  slides_.latency =
+      makeSlide("latency", "Link latency", "µs from the first byte sent to the first there");
   makeDevices();
-  compute_ = makeSlide("compute", "Compute", "How many times quicker stages are than recorded");
-  efficiency_ =
+  slides_.compute =
+      makeSlide("compute", "Compute", "How many times quicker stages are than recorded");
+  slides_.efficiency =
       makeSlide("efficiency", "Efficiency",
                 "Of the device's peak: " +
                     QString::fromUtf8(traces::efficiencySource().data(),
                                       static_cast<int>(traces::efficiencySource().size())));
   const QString floors = QString::fromUtf8(traces::floorsSource().data(),
                                            static_cast<int>(traces::floorsSource().size()));
-  kernel_floor_ = makeSlide("kernel", "Least time of a kernel",
-                            "µs that each kernel takes at least: launches. " + floors);
-  transfer_floor_ = makeSlide("transfer", "Least time of a transfer",
-                              "µs that each message and collective takes at least. " + floors);
+  slides_.kernel_floor = makeSlide("kernel", "Least time of a kernel",
+                                   "µs that each kernel takes at least: launches. " + floors);
+  slides_.transfer_floor =
+      makeSlide("transfer", "Least time of a transfer",
+                "µs that each message and collective takes at least. " + floors);
   overlap_ = new TickBox("messages move under work", this);
   overlap_->setToolTip("Off: a message moves only while both its ranks wait for it");
   path_ = new TickBox("critical path (C)", this);
@@ -67,19 +70,19 @@ void ClockBox::arrange() {
   const int column = wide_ ? 4 : 0, below = wide_ ? 0 : 4;
   grid_->addWidget(title_, 0, 0, 1, 3);
   grid_->addWidget(link_, 1, 0, 1, 3);
-  slide(bandwidth_, 2, 0);
-  slide(latency_, 3, 0);
-  slide(transfer_floor_, 4, 0);
+  slide(slides_.bandwidth, 2, 0);
+  slide(slides_.latency, 3, 0);
+  slide(slides_.transfer_floor, 4, 0);
   grid_->addWidget(device_, 1 + below, column, 1, 3);
-  slide(compute_, 2 + below, column);
-  slide(efficiency_, 3 + below, column);
-  slide(kernel_floor_, 4 + below, column);
+  slide(slides_.compute, 2 + below, column);
+  slide(slides_.efficiency, 3 + below, column);
+  slide(slides_.kernel_floor, 4 + below, column);
   grid_->addWidget(overlap_, wide_ ? 5 : 9, 0, 1, 3);
   grid_->addWidget(path_, wide_ ? 0 : 10, column, 1, 3);
   grid_->setColumnMinimumWidth(3, wide_ ? 24 : 0);
   grid_->setRowStretch(11, 1);
-  for (const Slide* each :
-       {&bandwidth_, &latency_, &transfer_floor_, &compute_, &efficiency_, &kernel_floor_})
+  for (const Slide* each : {&slides_.bandwidth, &slides_.latency, &slides_.transfer_floor,
+                            &slides_.compute, &slides_.efficiency, &slides_.kernel_floor})
     for (QWidget* part : std::initializer_list<QWidget*>{each->title, each->slider, each->value})
       part->setVisible(model_);
   for (QWidget* each : std::initializer_list<QWidget*>{title_, link_, device_, overlap_})
@@ -211,20 +214,21 @@ void ClockBox::connectAll() {
     });
   };
   const auto own = [this] { hardware_.link.name = kOwnLink; };
-  slide(bandwidth_, kBandwidth, [this, own](double value) {
+  slide(slides_.bandwidth, kBandwidth, [this, own](double value) {
     own();
     hardware_.link.gigabytes_per_second = value;
   });
-  slide(latency_, kLatency, [this, own](double value) {
+  slide(slides_.latency, kLatency, [this, own](double value) {
     own();
     hardware_.link.latency_us = value;
   });
-  slide(compute_, kClockBoxCompute, [this](double value) { setOwnSpeed(value); });
-  slide(efficiency_, ShareScale(), [this](double value) {
+  slide(slides_.compute, kClockBoxCompute, [this](double value) { setOwnSpeed(value); });
+  slide(slides_.efficiency, ShareScale(), [this](double value) {
     if (hardware_.device) takeDevice(static_cast<std::size_t>(deviceIndex() - 1), value);
   });
-  slide(kernel_floor_, FloorScale(), [this](double value) { hardware_.floors.kernel_us = value; });
-  slide(transfer_floor_, FloorScale(),
+  slide(slides_.kernel_floor, FloorScale(),
+        [this](double value) { hardware_.floors.kernel_us = value; });
+  slide(slides_.transfer_floor, FloorScale(),
         [this](double value) { hardware_.floors.collective_us = value; });
   connect(overlap_, &QCheckBox::toggled, this, [this](bool on) {
     if (refreshing_) return;
@@ -257,12 +261,12 @@ void ClockBox::refresh() {
   const auto at = std::find_if(presets.begin(), presets.end(),
                                [&](const auto& each) { return each.value == hardware_.link; });
   link_->setCurrentIndex(static_cast<int>(at - presets.begin()));
-  bandwidth_.slider->setValue(kBandwidth.positionAt(hardware_.link.gigabytes_per_second));
-  latency_.slider->setValue(kLatency.positionAt(hardware_.link.latency_us));
-  compute_.slider->setValue(kClockBoxCompute.positionAt(hardware_.compute_scale));
-  bandwidth_.value->setText(figure(hardware_.link.gigabytes_per_second) + " GB/s");
-  latency_.value->setText(figure(hardware_.link.latency_us) + " µs");
-  compute_.value->setText("×" + figure(hardware_.compute_scale));
+  slides_.bandwidth.slider->setValue(kBandwidth.positionAt(hardware_.link.gigabytes_per_second));
+  slides_.latency.slider->setValue(kLatency.positionAt(hardware_.link.latency_us));
+  slides_.compute.slider->setValue(kClockBoxCompute.positionAt(hardware_.compute_scale));
+  slides_.bandwidth.value->setText(figure(hardware_.link.gigabytes_per_second) + " GB/s");
+  slides_.latency.value->setText(figure(hardware_.link.latency_us) + " µs");
+  slides_.compute.value->setText("×" + figure(hardware_.compute_scale));
   overlap_->setChecked(hardware_.overlap);
   device_->setCurrentIndex(deviceIndex());
   refreshDevice();
@@ -273,15 +277,16 @@ void ClockBox::refresh() {
 void ClockBox::refreshDevice() {
   const bool known = hardware_.device.has_value();
   const double share = known ? hardware_.device->efficiency : traces::kDefaultEfficiency;
-  efficiency_.slider->setEnabled(known);
-  efficiency_.slider->setValue(ShareScale().positionAt(share));
-  efficiency_.value->setText(known ? QString::number(100 * share, 'g', 3) + " %" : QString("–"));
+  slides_.efficiency.slider->setEnabled(known);
+  slides_.efficiency.slider->setValue(ShareScale().positionAt(share));
+  slides_.efficiency.value->setText(known ? QString::number(100 * share, 'g', 3) + " %"
+                                          : QString("–"));
   const auto floor = [](const Slide& slide, double us) {
     slide.slider->setValue(FloorScale().positionAt(us));
     slide.value->setText(us > 0 ? "≥ " + figure(us) + " µs" : QString("none"));
   };
-  floor(kernel_floor_, hardware_.floors.kernel_us);
-  floor(transfer_floor_, hardware_.floors.collective_us);
+  floor(slides_.kernel_floor, hardware_.floors.kernel_us);
+  floor(slides_.transfer_floor, hardware_.floors.collective_us);
 }
 
 }  // namespace ringscope::viz

@@ -24,14 +24,14 @@ class ClockBox : public QWidget {
 
   const traces::Hardware& hardware() const { return hardware_; }
   void setHardware(const traces::Hardware& hardware);
-  /// How many times quicker each of traces::devicePresets() is than the recording, at
-  /// traces::kDefaultEfficiency; those of which that is not known cannot be chosen, and say why. A
-  /// device that is chosen already gets its new scale.
+  /// Sets how many times quicker each of traces::devicePresets() is than the recording, at
+  /// traces::kDefaultEfficiency. Devices whose scale is not known cannot be chosen and say why. The
+  /// chosen device gets its new scale.
   void setDevices(std::vector<traces::DeviceScale> scales);
-  /// Without it only the critical path can be chosen.
+  /// Shows the controls of the model. Without them only the critical path can be chosen.
   void setModel(bool model);
   QCheckBox* path() const { return path_; }
-  /// All below each other, or in two columns where there is room.
+  /// Returns whether this width has room for two columns.
   static bool isWide(double width) { return width > 560; }
   void setWide(bool wide);
   static double neededHeight(bool model, bool wide) { return !model ? 44 : wide ? 186 : 308; }
@@ -64,7 +64,9 @@ class ClockBox : public QWidget {
   QLabel* title_;
   QComboBox *link_, *device_;
   std::vector<traces::DeviceScale> devices_;
-  Slide bandwidth_, latency_, compute_, efficiency_, kernel_floor_, transfer_floor_;
+  struct {
+    Slide bandwidth, latency, compute, efficiency, kernel_floor, transfer_floor;
+  } slides_;
   QCheckBox* overlap_;
   QCheckBox* path_;
   bool model_ = true, wide_ = false, refreshing_ = false;

@@ -72,14 +72,14 @@ void TimelineAxis::findTracks(TimelineState& state) {
     scene.tracks = replay_.clock() ? replay_.clock()->tracks : nullptr;
     if (!replay_.why().empty()) state.why_empty = replay_.why();
   } else {
-    scene.tracks = viewing_.session.tracks(viewing_.navigator.place().train_step);
+    scene.tracks = viewing_.session.tracks(viewing_.navigator.cursor().place.train_step);
   }
   scene.lanes = scene.tracks ? usedLanes(*scene.tracks, scene.ranks) : std::vector<LaneKind>();
 }
 
 /// Imported files have no moments that lead to their step.
 std::int32_t TimelineAxis::modelledStep() const {
-  const std::int32_t step = viewing_.navigator.place().train_step;
+  const std::int32_t step = viewing_.navigator.cursor().place.train_step;
   if (!viewing_.session.empty()) return step;
   const auto tracks = viewing_.session.tracks(step);
   return tracks->steps.empty() ? step : tracks->steps.front().train_step;
@@ -104,7 +104,7 @@ std::shared_ptr<const CriticalChain> TimelineAxis::findChain(const ChartScene& s
   if (model) {
     chain = criticalChain(*model);
   } else if (!ownDevices() && scene.tracks) {
-    replay_.read(viewing_.session, viewing_.navigator.place().train_step);
+    replay_.read(viewing_.session, viewing_.navigator.cursor().place.train_step);
     const RecordedStep recorded = replay_.recorded();
     if (!recorded) return nullptr;  // remade() follows
     chain = recordedChain(*recorded, scene.tracks->folds);

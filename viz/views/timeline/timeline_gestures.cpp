@@ -160,7 +160,7 @@ void TimelineGestures::goTo(double axis_ns, WorldRank rank) {
 }
 
 void TimelineGestures::fit() {
-  state_.fit(viewing_.navigator.place().train_step);
+  state_.fit(viewing_.navigator.cursor().place.train_step);
   Q_EMIT moved();
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/link/engine_process.h"
+
+#include "viz/link/stop_with_window.h"
+#include "viz/session/problem.h"
+
+namespace ringscope::viz {
+
+EngineProcess::EngineProcess(QObject* parent) : QObject(parent) {}
+
+EngineProcess::~EngineProcess() {
+  drop();
+}
+
+void EngineProcess::drop() {
+  if (!process_) return;
+  process_->disconnect(this);
+  process_->kill();
+  process_->waitForFinished(1000);
+}
+
+void EngineProcess::start(const QString& program, const QStringList& arguments) {
+  drop();
+  decoder_ = traces::FrameDecoder();
+  failure_.clear();
+  process_ = std::make_unique<QProcess>();
+  connect(process_.get(), &QProcess::readyReadStandardOutput, this, &EngineProcess::readFrames);
+  connect(process_.get(), &QProcess::finished, this, &EngineProcess::finish);
+  connect(process_.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart)
+      Q_EMIT ended("the engine could not be started: " + process_->program(), false);
+  });
+  stopWithThisWindow(*process_);
+  process_->start(program, arguments);
+}
+
+void EngineProcess::send(const traces::control::Request& request) {
+  const auto frame = traces::control::encodeRequest(request, next_id_++);
+  if (process_)
+    process_->write(reinterpret_cast<const char*>(frame.data()), static_cast<qint64>(frame.size()));
+}
+
+void EngineProcess::kill() {
+  if (process_) process_->kill();
+}
+
+void EngineProcess::readFrames() {
+  const QByteArray bytes = process_->readAllStandardOutput();
+  try {
+    decoder_.feed(bytes.constData(), static_cast<std::size_t>(bytes.size()));
+    while (auto frame = decoder_.next()) {
+      if (frame->type == traces::FrameType::kChunk)
+        Q_EMIT chunkArrived(traces::decodeChunkFrame(*frame));
+      else
+        Q_EMIT messageArrived(traces::control::decodeMessage(traces::parseFrameJson(*frame)));
+    }
+  } catch (...) {
+    failure_ = "the control connection broke: " + describeProblem(std::current_exception());
+    process_->kill();
+  }
+}
+
+void EngineProcess::finish(int code, QProcess::ExitStatus status) {
+  readFrames();
+  const QString errors = QString::fromLocal8Bit(process_->readAllStandardError()).trimmed();
+  const QString last_line = errors.section('\n', -1);
+  const bool crashed = status == QProcess::CrashExit && failure_.isEmpty();
+  if (crashed) failure_ = "the engine died: killed or crashed";
+  if (code != 0 && failure_.isEmpty())
+    failure_ = last_line.isEmpty() ? QString("the engine ended with code %1").arg(code) : last_line;
+  Q_EMIT ended(failure_, crashed);
+}
+
+}  // namespace ringscope::viz
