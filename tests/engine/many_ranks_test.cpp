@@ -147,6 +147,8 @@ TrainConfig randomTrainingOver(RunDraw& draw) {
     if (c.mask == MaskKind::kWindow) c.window = 1 + draw.below(c.seq_len + 2);
     if (c.mask == MaskKind::kDocuments)
       c.separator = draw.pick<std::string>({"", "\n\n", ". ", " "});
+    // Without its spaces the sample text is shorter than the longest sequence.
+    if (c.separator == " ") c.text.push_back(test::sampleText());
     c.dtype = draw.pick(std::vector{DType::kFloat32, DType::kFloat64, DType::kBFloat16});
     c.batch = c.mask == MaskKind::kDocuments || c.seq_len > 512 ? 1 : 1 + draw.below(2);
     c.steps = static_cast<std::int32_t>(1 + draw.below(2));
