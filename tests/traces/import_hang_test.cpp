@@ -104,6 +104,43 @@ TEST_F(HungJob, ARankThatNeverComesIsNamedWithItsLine) {
   EXPECT_NE(found[0].evidence.find("at train.py:7 (step)"), std::string::npos);
 }
 
+/// Returns the lines of a rank whose wait in its last collective has just ended in an error.
+std::vector<std::string> broken(const std::vector<std::string>& posted, const std::string& why) {
+  std::string line = stalled(posted, true, 1);
+  line.insert(line.size() - 1, R"(,"broken":true)");
+  return {line, R"({"line":"end","why":")" + why + R"(","steps":2,"end_ns":80000000100})"};
+}
+
+TEST_F(HungJob, ARankThatEndedBeforeAWaitBrokeIsNamedAtOnce) {
+  rank(0, broken({"all_reduce"}, "failed: RuntimeError: Connection closed by peer"));
+  rank(1, {});
+  rank(2, {kEnd});
+  const auto found = findings();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].confidence, Confidence::kLikely);
+  EXPECT_EQ(found[0].rank, WorldRank::of(2)) << "rank 1 may only have been slower";
+  EXPECT_NE(found[0].evidence.find("rank 2 has ended its recording"), std::string::npos);
+  EXPECT_NE(found[0].evidence.find("The wait of rank 0 ended in an error"), std::string::npos);
+}
+
+TEST_F(HungJob, AWaitThatBrokeBecauseARankFailedIsNoHang) {
+  rank(0, broken({"all_reduce"}, "failed: RuntimeError: Connection closed by peer"));
+  rank(1,
+       {R"({"line":"end","why":"failed: ValueError: bad sample","steps":2,"end_ns":80000000000})"});
+  rank(2, broken({"all_reduce"}, "failed: RuntimeError: Connection closed by peer"));
+  EXPECT_TRUE(findings().empty());
+}
+
+TEST_F(HungJob, AWaitThatBrokeAndWasSurvivedIsNoHang) {
+  std::vector<std::string> lines = broken({"all_reduce"}, "failed: ValueError: later");
+  lines.insert(lines.begin() + 1,
+               R"({"line":"step","step":2,"end_ns":80000000050,"microbatches":0})");
+  rank(0, lines);
+  rank(1, {kEnd});
+  rank(2, {kEnd});
+  EXPECT_TRUE(findings().empty());
+}
+
 TEST_F(HungJob, ARankThatDiedWhileOthersWaitedIsNamed) {
   rank(0, {stalled({"all_reduce"}, true, 12)});
   rank(1, {});

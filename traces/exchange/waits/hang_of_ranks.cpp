@@ -24,6 +24,24 @@ void addPlaces(const std::vector<RankSeen>& ranks, const std::vector<Wait>& wait
                     (standing.size() == 1 ? " stands at " : " stand at ") + place);
 }
 
+/// Returns the ranks of these whose wait ended in an error.
+std::vector<WorldRank> brokenRanks(const std::vector<RankSeen>& ranks) {
+  std::vector<WorldRank> broken;
+  for (const RankSeen& rank : ranks)
+    if (rank.standing.broken) broken.push_back(rank.rank);
+  return broken;
+}
+
+/// Returns the rank to name for a wait. A rank that has ended cannot arrive, so it is named before
+/// ranks that may only have been slower.
+WorldRank rankToName(const std::vector<RankSeen>& ranks, const Wait& wait) {
+  if (!wait.odd.empty()) return wait.odd.front();
+  for (const RankSeen& rank : ranks)
+    if (rank.ended && std::ranges::find(wait.missing, rank.rank) != wait.missing.end())
+      return rank.rank;
+  return wait.missing.empty() ? wait.ranks.front() : wait.missing.front();
+}
+
 }  // namespace
 
 std::optional<Hang> hangOfRanks(const std::vector<RankSeen>& ranks) {
@@ -36,15 +54,19 @@ std::optional<Hang> hangOfRanks(const std::vector<RankSeen>& ranks) {
   hang.different = mismatch || circle;
   hang.certain = mismatch || (circle && std::ranges::all_of(waits, &Wait::seen));
   for (const Wait& wait : waits) hang.waited_ns = std::max(hang.waited_ns, wait.longest_ns);
-  if (hang.waited_ns < (hang.certain ? kCertainNs : kLikelyNs)) return std::nullopt;
-  const Wait& first = waits.front();
-  hang.rank = !first.odd.empty()       ? first.odd.front()
-              : !first.missing.empty() ? first.missing.front()
-                                       : first.ranks.front();
-  for (const RankSeen& rank : ranks)
-    if (rank.rank == hang.rank) hang.train_step = rank.standing.train_step;
+  const std::vector<WorldRank> broken = brokenRanks(ranks);
+  if (broken.empty() && hang.waited_ns < (hang.certain ? kCertainNs : kLikelyNs))
+    return std::nullopt;
+  hang.rank = rankToName(ranks, waits.front());
+  // The training step of a rank that has ended or was not seen is unknown.
+  const auto named = std::ranges::find(ranks, hang.rank, &RankSeen::rank);
+  const bool known = named != ranks.end() && named->here && named->unseen.empty();
+  const auto waiting = std::ranges::find(ranks, waits.front().ranks.front(), &RankSeen::rank);
+  hang.train_step = (known ? named : waiting)->standing.train_step;
   hang.lines = describeWaits(waits);
   addPlaces(ranks, waits, hang.lines);
+  if (!broken.empty())
+    hang.lines.push_back("the wait of " + describeRanks(broken) + " ended in an error");
   return hang;
 }
 

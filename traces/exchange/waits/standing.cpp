@@ -50,6 +50,7 @@ Standing Standing::of(const Line& line) {
   standing.in_ns = line.part("in").whole("since_ns", 0);
   standing.newest = postIn(line, "last");
   standing.at = placeFor(line.part("at"));
+  standing.broken = line.flag("broken");
   for (const Line& one : line.parts("posted"))
     if (standing.posted.size() < kMostPosted) standing.posted.push_back(postedOf(one));
   const Line groups = line.part("groups");

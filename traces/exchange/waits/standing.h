@@ -48,6 +48,7 @@ struct Standing {
   std::vector<Posted> posted;
   std::map<std::string, std::vector<WorldRank>> members;  ///< world ranks by group
   std::string at;                                         ///< "train.py:41 (load)"; empty: unknown
+  bool broken = false;                                    ///< the wait ended in an error
 
   /// Reads an untrusted line. A missing field and one out of range read as unknown.
   static Standing of(const Line& line);

@@ -94,10 +94,21 @@ class Standing:
         self.moved()
         try:
             result = run()
+        except Exception:
+            self._broke()
+            raise
         finally:
             self._in = before
         self.moved()  # not after an error, because the rank did not get through
         return result
+
+    def _broke(self):
+        """Writes where the rank stands when a wait ends in an error, because the job may end with it."""
+        try:
+            said = self.snapshot("stalled", with_place=True)
+            self.session.writer.line(said.pop("line"), **said, broken=True)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.session.trouble("standing", error)
 
     def _post(self, operator, args, kwargs):
         kind, given = operator.kind, operator.given(args, kwargs)
@@ -156,8 +167,9 @@ class Standing:
         self.changed = False
         return self.snapshot("stands")
 
-    def snapshot(self, line):
-        """Returns a line of kind `line` with the rank's progress. Called from other threads."""
+    def snapshot(self, line, with_place=False):
+        """Returns a line of kind `line` with the rank's progress. Called from other threads. The line of the job's code is
+        added if `with_place`, or if nothing has happened for a while."""
         now = time.monotonic_ns()
         start = self.session.writer.start_ns
         quiet_ns = now - self.moved_ns
@@ -174,7 +186,7 @@ class Standing:
         }
         if inside is not None:
             said["in"] = {**inside[0], "since_ns": now - inside[1]}
-        if quiet_ns > 300_000_000:
+        if with_place or quiet_ns > 300_000_000:
             said["at"] = self._line_of_the_job()
         return said
 

@@ -32,6 +32,15 @@ with ringscope.record(sys.argv[1], steps=range(0)):
         dist.barrier()
 """
 
+UNEVEN = """
+import sys, torch, torch.distributed as dist
+import ringscope
+dist.init_process_group("gloo")
+with ringscope.record(sys.argv[1], steps=range(0)):
+    for step in range(3 - dist.get_rank()):
+        dist.all_reduce(torch.ones(4))
+"""
+
 
 def lines(path):
     with open(path, encoding="utf-8") as file:
@@ -80,6 +89,11 @@ class OneRank(unittest.TestCase):
         self.assertLess(moved, standing.moved_ns)
         self.assertIsNone(standing._in)
         self.assertLess(standing.moved_ns, self.failed_ns)
+        ringscope.stop()
+        (broken,) = self.of_kind("stalled")
+        self.assertTrue(broken["broken"])
+        self.assertEqual(broken["in"]["operator"], "barrier")
+        self.assertEqual(broken["at"]["function"], "fails")
 
     def fails(self):
         time.sleep(0.01)
@@ -125,6 +139,18 @@ class Killed(unittest.TestCase):
             self.assertEqual(finding["confidence"], "certain")
             self.assertIn("has posted barrier there", finding["evidence"])
             self.assertIn("job.py:10", finding["evidence"])
+
+    def test_a_rank_that_had_fewer_batches_is_found_after_the_job_failed(self):
+        with tempfile.TemporaryDirectory() as place:
+            job, folder = os.path.join(place, "job.py"), os.path.join(place, "run")
+            with open(job, "w", encoding="utf-8") as file:
+                file.write(UNEVEN)
+            for rank in self.start(job, folder):
+                rank.wait(120)
+            done = subprocess.run([program(), "doctor", folder, "--json"], capture_output=True, text=True)
+            (finding,) = [f for f in json.loads(done.stdout)["findings"] if f["rule"] == "hang"]
+            self.assertIn("rank 1 has ended its recording", finding["evidence"])
+            self.assertIn("job.py:7", finding["evidence"])
 
     def start(self, job, folder):
         with socket.socket() as free:

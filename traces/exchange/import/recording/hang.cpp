@@ -17,11 +17,13 @@ namespace {
 constexpr std::uint64_t kMostVerdictBytes = 16 << 20;
 
 /// Returns the last line in which the rank reported a stall, or null when it has resumed since.
+/// After a wait that ended in an error, a rank has resumed if it ended a training step.
 const Line* openStall(const RankLines& rank) {
   const Line* open = nullptr;
   for (const Line& line : rank.lines) {
     if (line.kind() == "stalled") open = &line;
-    if (line.kind() == "resumed") open = nullptr;
+    if (line.kind() == "resumed" || (line.kind() == "step" && open && open->flag("broken")))
+      open = nullptr;
   }
   return open;
 }
@@ -63,10 +65,20 @@ std::vector<RankSeen> seenRanks(const RecordedJob& job) {
   return seen;
 }
 
+/// Reports whether a wait broke because another rank had failed by itself.
+bool followsFromFailure(const RecordedJob& job, const std::vector<RankSeen>& seen) {
+  return std::ranges::any_of(seen, [](const RankSeen& one) { return one.standing.broken; }) &&
+         std::ranges::any_of(job.ranks, [](const RankLines& rank) {
+           return findEnding(rank).how == HowEnded::kFailed && !openStall(rank);
+         });
+}
+
 /// Reports whether a hang was concluded too early: a rank that was at work may have arrived a
 /// moment later. It did not arrive if its recorder had time to report a stall and reported none.
 bool isTooEarly(const RecordedJob& job, const std::vector<RankSeen>& seen, const Hang& hang) {
   if (hang.certain) return false;
+  if (std::ranges::any_of(seen, [](const RankSeen& one) { return one.standing.broken; }))
+    return false;
   for (const RankLines& rank : job.ranks)
     for (const RankSeen& one : seen)
       if (one.rank == rank.rank && !one.unseen.empty() && hang.waited_ns < 2 * stallTime(rank))
@@ -155,6 +167,7 @@ std::vector<Hang> hangsIn(RecordedJob& job) {
   std::vector<Hang> hangs;
   const std::vector<RankSeen> seen = seenRanks(job);
   if (std::ranges::all_of(seen, &RankSeen::ended)) return hangs;
+  if (followsFromFailure(job, seen)) return hangs;
   if (auto hang = hangOfRanks(seen); hang && !isTooEarly(job, seen, *hang))
     hangs.push_back(*std::move(hang));
   else if (auto call = firstDifferentCall(job))
