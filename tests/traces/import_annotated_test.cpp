@@ -10,6 +10,7 @@
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
@@ -130,7 +131,7 @@ TEST(ImportAnnotated, ASkippedStepWithKeysHasNoScheduleAndNoFindingIfOutIsRight)
       kept += line;
   copy.put(kRankFiles[1], kept);
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anySays(trace->problems(), "some were passed over"));
+  EXPECT_TRUE(anySays(findLacks(*trace), "some were passed over"));
   EXPECT_FALSE(trace->schedule(0, rank(1), Direction::kForward));
   EXPECT_TRUE(findingsIn(*trace).empty()) << "recorded out attends the skipped block";
 }
@@ -155,7 +156,7 @@ TEST(ImportAnnotated, AttentionWithAScoreFunctionIsNotJudgedByItsMask) {
   for (const char* file : kRankFiles)
     copy.change(file, R"("masked":false)", R"("masked":true,"flex":{"score":"alibi"})");
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anySays(trace->problems(), "changes scores by a function (alibi)"));
+  EXPECT_TRUE(anySays(findLacks(*trace), "changes scores by a function (alibi)"));
   EXPECT_TRUE(trace->intents().empty());
   EXPECT_EQ(findingsIn(*trace), std::vector<std::string>());
 }
@@ -218,7 +219,7 @@ TEST(ImportAnnotated, GroupsThatDoNotFitTogetherMakeNoMesh) {
   const test::RecordingCopy copy(kHandRecording);
   copy.change(kRankFiles[1], R"("members":[0,1])", R"("members":[1])");
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anySays(trace->problems(), "named no groups that fit together"));
+  EXPECT_TRUE(anySays(findLacks(*trace), "named no groups that fit together"));
   EXPECT_EQ(trace->run()->cp, 1) << "no rank is known to share a sequence with another";
   EXPECT_EQ(trace->run()->dp * trace->run()->tp, 2);
 }

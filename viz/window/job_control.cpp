@@ -3,6 +3,7 @@
 
 #include <QFileInfo>
 
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
@@ -25,14 +26,14 @@ void JobControl::listen(traces::ListenOptions options) {
 void JobControl::begin() {
   parts_.shown.holdJob(QString::fromStdString(job_.job().folder));
   if (engine_.active() || (!parts_.viewing.session.empty() && !shown_))
-    return parts_.page.stage()->jobBar()->setShown(false);
+    return parts_.page.stage()->jobBar()->setJobOnStage(false);
   show();
 }
 
 void JobControl::show() {
   Q_EMIT taking();
   shown_ = true;
-  parts_.page.stage()->jobBar()->setShown(true);
+  parts_.page.stage()->jobBar()->setJobOnStage(true);
   parts_.show(QString::fromStdString(job_.job().folder));
   parts_.page.runPanel()->setRecording({});
   Viewing& viewing = parts_.viewing;
@@ -45,7 +46,7 @@ void JobControl::show() {
 void JobControl::leave() {
   if (!shown_) return;
   shown_ = false;
-  parts_.page.stage()->jobBar()->setShown(false);
+  parts_.page.stage()->jobBar()->setJobOnStage(false);
 }
 
 void JobControl::grow() {
@@ -57,11 +58,11 @@ void JobControl::grow() {
 void JobControl::finish() {
   if (!shown_) return;
   parts_.viewing.session.setLive(false);
-  const auto& problems = parts_.viewing.session.trace().problems();
+  const auto remarks = traces::listRemarks(parts_.viewing.session.trace());
   if (!job_.problem().isEmpty())
     parts_.page.status()->setProblem(job_.problem());
-  else if (!problems.empty())
-    parts_.page.status()->setProblem(QString::fromStdString(problems.front()));
+  else if (!remarks.empty())
+    parts_.page.status()->setProblem(QString::fromStdString(remarks.front()));
   parts_.page.runPanel()->setRecording(parts_.shown.path());
   Q_EMIT recorded();
 }

@@ -5,6 +5,7 @@
 #include <QFileInfo>
 
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
 #include "viz/session/problem.h"
 
@@ -56,8 +57,8 @@ void RecordingControl::show(const std::shared_ptr<traces::Trace>& trace, const Q
   parts_.show(path, std::move(hold));
   Viewing& viewing = parts_.viewing;
   viewing.session.open(trace, QFileInfo(path).fileName(), false);
-  if (!trace->problems().empty())
-    parts_.page.status()->setProblem(QString::fromStdString(trace->problems().front()));
+  if (const auto remarks = traces::listRemarks(*trace); !remarks.empty())
+    parts_.page.status()->setProblem(QString::fromStdString(remarks.front()));
   viewing.player.setPlaying(true);
   parts_.page.runPanel()->setOpened(path);
   viewing.session.readTracks(path);

@@ -33,7 +33,7 @@ struct AttentionOptions {
         transport.value_or(threads ? traces::TransportKind::kLocal : traces::TransportKind::kGloo);
     run.mask = mask.value_or(run.mask);
     run.buffers.clear();
-    for (const std::string& buffer : buffers) run.buffers.push_back(bufferChoice(buffer));
+    for (const std::string& buffer : buffers) run.buffers.push_back(parseBufferChoice(buffer));
   }
 
   /// Throws usageError if the run would replace a recording and --no-replace is given.

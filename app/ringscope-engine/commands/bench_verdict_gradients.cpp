@@ -108,7 +108,7 @@ void judgeGradients(const GradientType& type, const BenchOptions& options, std::
   }
   double worst = 0;
   for (const auto& [name, gradient] : actual.gradients) {
-    const auto held_to = engine::gradientHeldTo(name, unsharded, variances);
+    const auto held_to = engine::gradientReferences(name, unsharded, variances);
     traces::DiffRecord diff;
     engine::measureRows(diff, gradient, held_to);
     worst = diff.ratio <= worst ? worst : diff.ratio;  // NaN counts as worst

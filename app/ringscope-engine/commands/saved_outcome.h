@@ -11,7 +11,9 @@
 
 namespace ringscope::app {
 
-/// Writes logits, gradients and weights into one safetensors file.
+/// Writes the logits and gradients of step 0 and the weights after the last step into one
+/// safetensors file, with the names logits, grad.NAME and weight.NAME. Throws a fileError when it
+/// cannot.
 inline void exportState(const std::string& path, const engine::TrainOutcome& outcome) {
   std::map<std::string, at::Tensor> tensors{{"logits", outcome.logits}};
   for (const auto& [name, grad] : outcome.gradients) tensors["grad." + name] = grad;
@@ -19,7 +21,8 @@ inline void exportState(const std::string& path, const engine::TrainOutcome& out
   engine::saveTensors(path, tensors);
 }
 
-/// Writes a Hugging Face folder: config.json and model.safetensors.
+/// Writes config.json and model.safetensors into a folder, as Hugging Face does. Creates the
+/// folder; if that fails, writing the file reports the error.
 inline void saveModel(const std::string& folder, traces::DType type,
                       const engine::TrainOutcome& outcome) {
   std::error_code error;

@@ -12,6 +12,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::app {
@@ -97,7 +98,7 @@ void printText(const traces::Trace& trace, const traces::DiffSummary& summary) {
 std::shared_ptr<traces::Trace> opened(const std::string& path) {
   auto trace = traces::openTrace(path);
   trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
-  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  for (const auto& remark : traces::listRemarks(*trace)) std::cerr << "note: " << remark << "\n";
   return trace;
 }
 

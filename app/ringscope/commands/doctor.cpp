@@ -13,6 +13,7 @@
 #include "traces/format/core/json.h"
 #include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/lacks.h"
 
 namespace ringscope::app {
 namespace {
@@ -89,7 +90,7 @@ int run(const DoctorOptions& o) {
       compared ? traces::Baseline(traces::readJson(o.baseline), o.baseline) : traces::Baseline();
   const auto trace = traces::openTrace(o.trace);
   trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
-  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  for (const auto& remark : traces::listRemarks(*trace)) std::cerr << "note: " << remark << "\n";
   const auto diagnosis = traces::diagnose(*trace);
   const Known known = knownOf(diagnosis, baseline);
   const std::vector<std::string> not_made =

@@ -11,6 +11,7 @@
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/hang.h"
 #include "traces/format/trace/imported.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/observed_model.h"
 #include "traces/format/trace/trace.h"
 
@@ -32,7 +33,7 @@ nlohmann::json describe(const traces::Trace& trace, const std::string& path) {
                          {"duration_ns", trace.endNs()},
                          {"complete", ending.whole()},
                          {"ended", {{"how", name(ending.how)}, {"reason", ending.reason}}},
-                         {"problems", trace.problems()}};
+                         {"problems", traces::listRemarks(trace)}};
   if (const auto imported = traces::importedFrom(trace))
     json["imported"] = {{"format", imported->format},
                         {"collectives", imported->collectives},

@@ -9,6 +9,7 @@
 #include "traces/analysis/clock/report.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
+#include "traces/format/trace/lacks.h"
 
 namespace ringscope::app {
 namespace {
@@ -59,7 +60,7 @@ int predictRecorded(const Options& o) {
   answer.hardware = chooseHardware(o);
   std::tie(answer.first_step, answer.last_step) = chooseSteps(o, *trace);
   answer.recorded = recordedProgram(*trace, answer.first_step, answer.last_step);
-  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  for (const auto& remark : traces::listRemarks(*trace)) std::cerr << "note: " << remark << "\n";
   if (!answer.recorded.usable()) {
     std::string sentence = o.trace + ": there is no model of this recording";
     for (const std::string& lack : answer.recorded.lacks) sentence += "; " + lack;

@@ -14,6 +14,7 @@
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/lacks.h"
 
 namespace ringscope::app {
 namespace {
@@ -95,7 +96,7 @@ int run(const QueryOptions& o) {
   progress.clear();
   printer->end();  // the printed rows form a whole table, whatever ended the query
   std::cout.flush();
-  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  for (const auto& remark : traces::listRemarks(*trace)) std::cerr << "note: " << remark << "\n";
   const std::string why = traces::describe(end, bounds);
   if (!why.empty()) throw usageError(why);
   return kSuccess;

@@ -5,6 +5,7 @@
 #include "traces/analysis/verify/trace_check.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/lacks.h"
 
 namespace ringscope::app {
 namespace {
@@ -19,7 +20,7 @@ std::string reason(const traces::Trace& trace, const traces::TraceCheck& check) 
 int run(const std::string& path, bool json) {
   const auto trace = traces::openTrace(path);
   trace->readEvents();  // reads all chunks, so that every damaged chunk is reported
-  for (const auto& problem : trace->problems()) std::cerr << "note: " << problem << "\n";
+  for (const auto& remark : traces::listRemarks(*trace)) std::cerr << "note: " << remark << "\n";
   const auto check = traces::checkTrace(*trace);
   if (check.compared() == 0)
     throw inputError(path + " holds nothing that can be recomputed: " + reason(*trace, check));

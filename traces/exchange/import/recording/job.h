@@ -44,7 +44,8 @@ struct RecordedJob {
   std::vector<Event> events;
   std::vector<MemorySample> memory;
   std::vector<Note> notes;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;  ///< damage
+  std::vector<std::string> lacks;     ///< what the job did not let the recorder see
 
   /// Adds a shard. Returns false when this rank already has a shard of that buffer at that training
   /// step.

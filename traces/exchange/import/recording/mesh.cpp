@@ -134,7 +134,7 @@ void addMesh(RecordedJob& job) {
   Mesh mesh = recordedMesh(job.ranks.front());
   if (mesh.seats.empty()) mesh = meshOfGroups(job);
   if (!isSound(mesh)) {
-    job.problems.emplace_back(
+    job.lacks.emplace_back(
         "no mesh was recorded, so which ranks share a sequence is not known: context_parallel was "
         "not entered while the recorder ran, and ringscope.buffer() and ringscope.attention() "
         "named no groups that fit together");

@@ -10,6 +10,7 @@
 #include "traces/format/schema/attention_facts.h"
 #include "traces/format/schema/declared.h"
 #include "traces/format/schema/framework.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
@@ -171,6 +172,7 @@ void addNotes(RecordedJob& job) {
   }
   const std::vector<Hang> hangs = hangsIn(job);
   if (!hangs.empty()) job.notes.push_back({kHangNote, hangNote(hangs)});
+  if (!job.lacks.empty()) job.notes.push_back({kLacksNote, lacksNote(job.lacks)});
   if (worst.how == HowEnded::kCut && hangs.empty()) worst.reason += whyNoHang(job);
   if (worst.how != HowEnded::kFinished) worst.whole_until = countWholeSteps(job);
   job.notes.push_back({kEndedNote, endedNote(worst)});

@@ -187,7 +187,7 @@ void addRun(RecordedJob& job) {
   const RankLines& rank = job.ranks.front();
   const Called called = calledWith(rank);
   if (!called.ring)
-    job.problems.emplace_back(
+    job.lacks.emplace_back(
         "no attention of PyTorch's ring was recorded and none was annotated "
         "(ringscope.attention()), so how attention was shared is not known; the strategy that is "
         "shown is a default");
@@ -221,9 +221,9 @@ void addRun(RecordedJob& job) {
   run.max_norm = clip ? clip->real("max_norm").value_or(0) : 0;
   const Line meant = job.declared.value_or(Line(nlohmann::json::object()));
   if (const std::string score = scoreFunction(rank); !score.empty())
-    job.problems.push_back("flex_attention changes scores by a function (" + score +
-                           "), of which no numbers are recorded, so what attention should be "
-                           "cannot be computed and nothing is judged by what the job declared");
+    job.lacks.push_back("flex_attention changes scores by a function (" + score +
+                        "), of which no numbers are recorded, so what attention should be "
+                        "cannot be computed and nothing is judged by what the job declared");
   else if (called.mask.kind || meant.has("mask"))
     job.intents.push_back(intentOf(job, meant, called));
   forgetTokens(job, called);

@@ -177,11 +177,11 @@ void addSchedules(RecordedJob& job) {
       else
         left_out.insert(key.first);
     if (!left_out.empty())
-      job.problems.push_back("the blocks that rank " + toString(rank.rank) + " attended in " +
-                             describeCount(std::ssize(left_out), "training step") + ", first in " +
-                             std::to_string(*left_out.begin()) +
-                             ", are not alike in all layers, or their rows are not known, or some "
-                             "were passed over; their schedule is left out");
+      job.lacks.push_back("the blocks that rank " + toString(rank.rank) + " attended in " +
+                          describeCount(std::ssize(left_out), "training step") + ", first in " +
+                          std::to_string(*left_out.begin()) +
+                          ", are not alike in all layers, or their rows are not known, or some "
+                          "were passed over; their schedule is left out");
   }
 }
 
