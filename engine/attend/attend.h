@@ -36,12 +36,15 @@ struct AttendInput {
   /// Reads a safetensors file with q, k, v, dout and optionally sinks. Its string metadata are
   /// `mask`, `window`, `scale` and `layout` (BHSD, BSHD, SBHD or THD). The file also holds
   /// cu_seqlens if its mask has documents. The arguments `mask` and `window` override the file's
-  /// metadata. The tensors are permuted to BHSD. Throws inputError for values that are missing,
-  /// misshapen or unsupported.
+  /// metadata; a `window` of 0 overrides nothing. Without either mask, the mask is full. Without
+  /// `scale`, the scale is 1/√D. The tensors are permuted to BHSD. Throws inputError for values
+  /// that are missing, misshapen or unsupported. Throws usageError for a window that its mask would
+  /// ignore and for invalid cu_seqlens.
   static AttendInput load(const std::string& path, std::optional<traces::MaskKind> mask = {},
                           std::int64_t window = 0);
   /// Draws q, k, v and dout from a standard normal distribution. Equal seeds give equal values.
-  /// Throws usageError for a mask of documents, because it needs their lengths.
+  /// The default mask is causal, or a sliding window if `window` is above 0. Throws usageError for
+  /// a mask of documents, because it needs their lengths.
   static AttendInput random(const RandomShape& shape, traces::DType type, std::uint64_t seed,
                             std::optional<traces::MaskKind> mask = {}, std::int64_t window = 0);
 };
@@ -56,7 +59,8 @@ struct AttendConfig : traces::RunSpec {
   bool forward_only = false;  ///< skip dq, dk and dv
   Seams seams;                ///< the places where mistakes are injected
 
-  /// Reports whether this process is one rank. Only rank 0's outcome is then complete.
+  /// Reports whether the environment makes this process one rank (torchrun). Only rank 0 then
+  /// returns a complete outcome; the others return no tensors.
   bool fromEnvironment() const { return launch == traces::Launch::kEnv; }
 };
 
@@ -67,23 +71,26 @@ struct AttendOutcome {
   std::vector<double> forward_seconds, backward_seconds;  ///< per run, all ranks together
   std::vector<HopTotals> hops;                            ///< per rank, for one run
   std::vector<std::int64_t> work;                         ///< per rank: (query, key) pairs per head
-  std::vector<std::int64_t> peak_bytes;                   ///< per rank; empty: not tracked
-  traces::Device device = traces::Device::kCpu;           ///< where attention was computed
-  std::optional<traces::MergedBlocks> blocks;             ///< the blocks that were merged; nullopt:
-                                                          ///< one block
-  std::vector<std::string> unseen_mistakes;  ///< one sentence per mistake that changed nothing
+  std::vector<std::int64_t> peak_bytes;  ///< per rank; empty if not tracked or fromEnvironment()
+  traces::Device device = traces::Device::kCpu;  ///< where attention was computed
+  std::optional<traces::MergedBlocks> blocks;    ///< the merged blocks, without padding;
+                                                 ///< nullopt if incomplete
+  std::vector<std::string> unseen_mistakes;      ///< one sentence per mistake that changed nothing
 };
 
 /// Throws the usageError with which attend() would reject this input. Starts nothing.
 void checkAttend(const AttendInput& input, const AttendConfig& config);
 
-/// Runs forward and backward under context parallelism on cp rank threads. `recorder` may be null.
+/// Runs forward, and backward unless `forward_only`, under context parallelism. Uses one thread per
+/// cp rank, or only this process's rank if config.fromEnvironment(). The `gate` holds or stops the
+/// ranks. `recorder` may be null. Throws usageError as checkAttend() does, and runFailed when a
+/// rank fails or the run is stopped.
 AttendOutcome attend(const AttendInput& input, const AttendConfig& config, Gate& gate,
                      traces::Recorder* recorder = nullptr);
 
-/// Compares out, lse, dq, dk, dv (and the sinks' gradient) with fp64. The limit of each row follows
-/// from the errors of one device of the same kind. With `fp8`, both sides compute with q, k and v
-/// rounded to e4m3.
+/// Compares each tensor of `outcome` with unsharded attention in fp64, and returns one diff per
+/// tensor. `outcome` must contain out. The limit of each row follows from the errors of one device
+/// of the same kind. With `fp8`, both sides compute with q, k and v rounded to e4m3.
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& input, const AttendOutcome& outcome,
                                              bool fp8 = false);
 

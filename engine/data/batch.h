@@ -20,7 +20,8 @@ struct Batch {
   /// every sequence is one document.
   std::vector<std::vector<std::int64_t>> cu_seqlens;
 
-  /// Returns `mask` with the documents of one sequence.
+  /// Returns the mask of one sequence: `mask` if there are no cu_seqlens, otherwise causal
+  /// attention within each document, with the window of `mask`.
   Mask maskFor(const Mask& mask, std::int64_t sequence) const;
   /// Returns the batch on a device.
   Batch on(at::Device device) const;
@@ -28,15 +29,18 @@ struct Batch {
   Batch sequences(std::int64_t begin, std::int64_t end) const;
 };
 
-/// A source of batches, the same on every rank of a cp group. Thread-safe after construction.
+/// A source of whole batches, equal on all ranks; each dp rank later takes its sequences.
+/// Thread-safe after construction.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
+  /// Returns the batch of a training step. Sources repeat their data when it is used up.
   virtual Batch batch(std::int64_t train_step) const = 0;
   virtual std::int64_t sequenceLength() const = 0;
   virtual std::int64_t batchSize() const = 0;
+  /// Returns an upper bound of the token ids in inputs and labels.
   virtual std::int64_t largestToken() const = 0;
-  /// Returns a hash of all tokens, labels and document borders.
+  /// Returns a hash of all data.
   virtual std::uint64_t fingerprint() const = 0;
 };
 
@@ -54,13 +58,14 @@ struct TextOptions {
 /// Makes batches from text files. The files are tokenized, joined and cut into blocks of seq_len
 /// tokens, whose labels are the next tokens. The blocks are dealt in a random order that depends on
 /// the seed; each pass over the text has a new order. Throws inputError if a file is missing or the
-/// text is shorter than one block.
+/// text has fewer than seq_len + 1 tokens, and usageError if seq_len or batch_size is below 1.
 std::unique_ptr<BatchSource> textBatches(const std::vector<std::string>& files,
                                          const Tokenizer& tokenizer, const TextOptions& options);
 
 /// Makes batches from a safetensors file with input_ids, labels, [steps, B, S], and position_ids,
-/// [steps, B, S] or [B, S]. With `keep_documents`, a document begins wherever a position id is 0.
-/// Throws inputError if a tensor is missing or the shapes do not match.
+/// [steps, B, S] or [B, S]. Without position_ids, each sequence counts from 0. With
+/// `keep_documents`, a document begins wherever a position id is 0. Throws inputError if input_ids
+/// or labels is missing, a shape does not match, or a value is negative (labels may be -100).
 std::unique_ptr<BatchSource> tokenFileBatches(const std::string& path, bool keep_documents = false);
 
 }  // namespace ringscope::engine

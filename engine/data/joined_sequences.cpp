@@ -37,8 +37,8 @@ class JoinedSequences : public BatchSource {
 
 }  // namespace
 
-std::unique_ptr<BatchSource> joinedSequences(std::unique_ptr<BatchSource> source,
-                                             std::int64_t count) {
+std::unique_ptr<BatchSource> joinSequences(std::unique_ptr<BatchSource> source,
+                                           std::int64_t count) {
   return std::make_unique<JoinedSequences>(std::move(source), count);
 }
 

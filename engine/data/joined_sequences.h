@@ -5,11 +5,10 @@
 
 namespace ringscope::engine {
 
-/// Makes batches of `count` sequences, each of which joins several sequences of `source`. A rank
-/// can then attend all of them with one mask. The results do not change, because attention ends at
-/// document borders and a document ends with its sequence. `source` must keep documents, and
-/// `count` must divide its batch size.
-std::unique_ptr<BatchSource> joinedSequences(std::unique_ptr<BatchSource> source,
-                                             std::int64_t count);
+/// Returns a source whose batches have `count` sequences. Each of these joins several consecutive
+/// sequences of `source`, so that one mask covers them. The results do not change, because every
+/// document ends with its sequence. The caller ensures that the batches of `source` have cu_seqlens
+/// and that `count` divides its batch size.
+std::unique_ptr<BatchSource> joinSequences(std::unique_ptr<BatchSource> source, std::int64_t count);
 
 }  // namespace ringscope::engine

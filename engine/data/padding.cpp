@@ -19,7 +19,7 @@ Padding padDocuments(const Mask& mask, std::int64_t unit) {
   padding.mask = mask;
   for (TokenRun& document : padding.mask.documents) {
     const std::int64_t begin = padding.length, size = document.end - document.begin;
-    for (std::int64_t i = 0; i < size; ++i) padding.positions.push_back(begin + i);
+    for (std::int64_t i = 0; i < size; ++i) padding.padded_index.push_back(begin + i);
     document = {begin, begin + size};
     padding.length += roundedUp(size, unit);
     padding.slots.push_back({begin, padding.length});
@@ -43,8 +43,8 @@ Padding paddingFor(std::int64_t length, const Mask& mask, Balance balance, int c
   if (pad && traces::dealsDocuments(balance) && coversAll(mask, length))
     return padDocuments(mask, unit);
   Padding padding{length, mask, traces::documentSlots(mask.documents, length), {}};
-  padding.positions.resize(static_cast<std::size_t>(length));
-  std::iota(padding.positions.begin(), padding.positions.end(), 0);
+  padding.padded_index.resize(static_cast<std::size_t>(length));
+  std::iota(padding.padded_index.begin(), padding.padded_index.end(), 0);
   if (!pad || length % unit == 0) return padding;
   padding.length = roundedUp(length, unit);
   if (padding.mask.documents.empty()) padding.mask.documents = {{0, length}};
@@ -56,11 +56,11 @@ at::Tensor Padding::padded(const at::Tensor& t, std::int64_t dim) const {
   if (!needed()) return t;
   auto shape = t.sizes().vec();
   shape[static_cast<std::size_t>(dim)] = length;
-  return at::zeros(shape, t.options()).index_copy_(dim, at::tensor(positions, at::kLong), t);
+  return at::zeros(shape, t.options()).index_copy_(dim, at::tensor(padded_index, at::kLong), t);
 }
 
 at::Tensor Padding::unpadded(const at::Tensor& t, std::int64_t dim) const {
-  return needed() ? t.index_select(dim, at::tensor(positions, at::kLong)) : t;
+  return needed() ? t.index_select(dim, at::tensor(padded_index, at::kLong)) : t;
 }
 
 }  // namespace ringscope::engine

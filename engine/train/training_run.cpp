@@ -54,7 +54,7 @@ std::unique_ptr<BatchSource> batchesOfRanks(std::unique_ptr<BatchSource> source,
                                             const TrainConfig& config) {
   const bool several = source->batchSize() > config.dp && source->batchSize() % config.dp == 0;
   if (!config.keepsDocuments() || !several) return source;
-  return joinedSequences(std::move(source), config.dp);
+  return joinSequences(std::move(source), config.dp);
 }
 
 /// Returns the small model of runs without --model, whose vocabulary holds all tokens of the data.

@@ -85,10 +85,10 @@ void addSums(std::optional<TensorVariance>& variance, const at::Tensor& squares)
 
 }  // namespace
 
-std::vector<HeldTo> gradientHeldTo(const std::string& name,
-                                   const StepVerifier::Unsharded& unsharded,
-                                   const std::vector<AttentionVariance>& variances,
-                                   const at::Tensor& summing) {
+std::vector<HeldTo> gradientReferences(const std::string& name,
+                                       const StepVerifier::Unsharded& unsharded,
+                                       const std::vector<AttentionVariance>& variances,
+                                       const at::Tensor& summing) {
   const at::Tensor &exact = unsharded.exact.gradients.at(name),
                    &device = unsharded.device.gradients.at(name);
   const LayerAttention* of_sinks = layerOfSinks(name, unsharded.exact);
@@ -112,7 +112,7 @@ std::vector<HeldTo> gradientHeldTo(const std::string& name,
   return held;
 }
 
-at::Tensor sumRoundings(const std::string& name, const std::vector<RankStep>& ranks) {
+at::Tensor summingErrors(const std::string& name, const std::vector<RankStep>& ranks) {
   constexpr double kRms = 0.41;
   at::Tensor sum, squares;
   double u = 0;
@@ -181,7 +181,7 @@ std::vector<DiffRecord> StepEnds::gradients() const {
   std::vector<DiffRecord> diffs;
   for (const auto& [name, of_exact] : unsharded.exact.gradients) {
     const std::vector<HeldTo> held_to =
-        gradientHeldTo(name, unsharded, variances, sumRoundings(name, ranks));
+        gradientReferences(name, unsharded, variances, summingErrors(name, ranks));
     DiffRecord worst, last;
     at::Tensor measured;
     std::vector<double> by_rank;

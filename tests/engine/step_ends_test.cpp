@@ -116,7 +116,7 @@ TEST_F(StepEndsTest, PartialSumsThatCancelWidenTheLimit) {
       of_dp_rank[kParameter] = at::full({2}, cp == 0 ? 1000.0 : -1000.0, at::kFloat);
   }
   EXPECT_LE(ends().gradients().front().ratio, 1);
-  EXPECT_NEAR(sumRoundings(kParameter, ranks)[0].item<double>(), std::pow(0.41 * off, 2), 1e-15)
+  EXPECT_NEAR(summingErrors(kParameter, ranks)[0].item<double>(), std::pow(0.41 * off, 2), 1e-15)
       << "of 1000, 0, 1000 and 0 the last three are sums";
 }
 
