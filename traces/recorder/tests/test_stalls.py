@@ -93,7 +93,7 @@ class OneRank(unittest.TestCase):
         (broken,) = self.of_kind("stalled")
         self.assertTrue(broken["broken"])
         self.assertEqual(broken["in"]["operator"], "barrier")
-        self.assertEqual(broken["at"]["function"], "fails")
+        self.assertEqual(broken["at"]["file"], os.path.basename(__file__))
 
     def fails(self):
         time.sleep(0.01)
