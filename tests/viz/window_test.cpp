@@ -22,19 +22,19 @@ TEST_F(WindowTest, KeysMoveTheMomentAndChooseRanks) {
   at.setMoment(0, 0);
   QTest::keyClick(&window, Qt::Key_Right);
   QTest::keyClick(&window, Qt::Key_Right);
-  EXPECT_EQ(at.place().stage, RingStep::of(2));
+  EXPECT_EQ(at.cursor().place.stage, RingStep::of(2));
   QTest::keyClick(&window, Qt::Key_Left);
-  EXPECT_EQ(at.place().stage, RingStep::of(1));
+  EXPECT_EQ(at.cursor().place.stage, RingStep::of(1));
   QTest::keyClick(&window, Qt::Key_Right, Qt::ControlModifier);
-  EXPECT_EQ(at.place().train_step, 1);
+  EXPECT_EQ(at.cursor().place.train_step, 1);
   QTest::keyClick(&window, Qt::Key_End);
   EXPECT_EQ(at.moment() + 1, static_cast<int>(window.session().trace().moments().size()));
   QTest::keyClick(&window, Qt::Key_Home);
   EXPECT_EQ(at.moment(), 0);
   QTest::keyClick(&window, Qt::Key_3);
-  EXPECT_EQ(at.rank(), WorldRank::of(2));
+  EXPECT_EQ(at.cursor().rank, WorldRank::of(2));
   QTest::keyClick(&window, Qt::Key_T);
-  EXPECT_EQ(at.axis(), Axis::kTime);
+  EXPECT_EQ(at.cursor().axis, Axis::kTime);
   QTest::keyClick(&window, Qt::Key_Plus);
   EXPECT_EQ(window.player().speed(), 2);
 }
