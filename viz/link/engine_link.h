@@ -60,7 +60,7 @@ class EngineLink : public QObject {
   void announcePauseWhenComplete();
   void setState(State state, const QString& sentence);
 
-  EngineProcess process_;
+  EngineProcess process_{this};
   QTimer deadline_;  // of a pause or a stop that was asked for
   State state_ = State::kIdle;
   QString sentence_;

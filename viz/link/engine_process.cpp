@@ -23,7 +23,7 @@ void EngineProcess::start(const QString& program, const QStringList& arguments) 
   drop();
   decoder_ = traces::FrameDecoder();
   failure_.clear();
-  process_ = std::make_unique<QProcess>();
+  process_ = std::make_unique<QProcess>(this);
   connect(process_.get(), &QProcess::readyReadStandardOutput, this, &EngineProcess::readFrames);
   connect(process_.get(), &QProcess::finished, this, &EngineProcess::finish);
   connect(process_.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
