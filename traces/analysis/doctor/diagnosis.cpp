@@ -22,6 +22,7 @@
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/imported.h"
+#include "traces/format/trace/recorder_request.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -148,6 +149,15 @@ void addFound(std::vector<Diagnosis::Entry>& entries, Finding finding) {
     own->result = found(std::move(finding));
 }
 
+/// Makes findings likely that rest on attention which was recognised and not annotated: the tokens
+/// of ranks and the mask are then inferred.
+void lowerConfidence(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+  const auto request = recorderRequest(trace);
+  if (!request || !request->recognised) return;
+  for (Diagnosis::Entry& entry : entries)
+    for (Finding& finding : entry.result.findings) finding.confidence = Confidence::kLikely;
+}
+
 void addGroups(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries)
     for (Finding& finding : entry.result.findings)
@@ -203,6 +213,7 @@ Diagnosis diagnose(const Trace& trace) {
     if (!finding) finding = recomputedFinding(trace);
     if (finding) addFound(diagnosis.entries, *std::move(finding));
   }
+  lowerConfidence(trace, diagnosis.entries);
   if (auto finding = hangFinding(trace))
     diagnosis.entries.push_back({finding->rule, found(*std::move(finding))});
   addProofs(trace, diagnosis.entries);

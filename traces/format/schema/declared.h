@@ -12,7 +12,7 @@ inline constexpr const char* kDeclaredNote = "declared";
 /// recordings of older recorders. Two more keys follow. The key `left_out` has the number of
 /// tensors without values, by reason; null if a rank did not write its last line. The key
 /// `attention` says how attention was seen: `ring` (computed by PyTorch's ring), `annotated` (named
-/// by the job) or `whole` (neither).
+/// by the job), `recognised` (computed by the job without annotations) or `whole` (neither).
 inline constexpr const char* kRecorderNote = "recorder";
 
 /// The prefix of the key of a note; a rank's number follows. The note of an imported job says, as a

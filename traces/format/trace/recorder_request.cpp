@@ -65,6 +65,7 @@ std::optional<RecorderRequest> recorderRequest(const Trace& trace) {
   request.kept_values = std::ranges::any_of(trace.tensors(), &TensorRecord::has_values);
   request.ring = textIn(note, "attention") == "ring";
   request.annotated = textIn(note, "attention") == "annotated";
+  request.recognised = textIn(note, "attention") == "recognised";
   return request;
 }
 

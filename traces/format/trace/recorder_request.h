@@ -23,6 +23,7 @@ struct RecorderRequest {
   bool kept_values = false;  ///< the recording has values of at least one tensor
   bool ring = false;         ///< PyTorch's ring computed attention
   bool annotated = false;    ///< the job named its attention to the recorder
+  bool recognised = false;   ///< the recorder recognised attention that the job computes itself
 
   bool recorded(std::int32_t train_step) const;
   /// Reports whether values="all" could keep values that this recording lacks. `small` restricts

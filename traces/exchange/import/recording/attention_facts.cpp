@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/format/trace/admission.h"
 
@@ -15,11 +16,11 @@ struct LayerFacts {
   std::optional<double> called, of_module, softcap;
   bool without_argument = false;
 
-  /// Reads a call of attention, or of an operator within an annotated attention. An annotation
-  /// without a scale says nothing.
+  /// Reads a call of attention, or of an operator within an annotated attention. Attention
+  /// of the job itself without a scale says nothing.
   void addCall(const Line& line) {
     if (!called) called = line.real("scale");
-    const bool is_whole = line.kind() == "attention" && line.text("operator") != "annotated";
+    const bool is_whole = line.kind() == "attention" && !isOfJob(line);
     without_argument = without_argument || is_whole || line.flag("default_scale");
   }
 

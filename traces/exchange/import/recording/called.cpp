@@ -2,6 +2,7 @@
 #include "traces/exchange/import/recording/called.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -41,7 +42,7 @@ AttendedMask maskFor(const Line& line) {
     if (auto documents = documentsOf(mask); !documents.empty())
       return {MaskKind::kDocuments, 0, std::move(documents)};
   if (mask.text("kind") == name(MaskKind::kCausal)) return {MaskKind::kCausal, 0, {}};
-  if (line.flag("masked")) return {};
+  if (line.flag("masked") || (isOfJob(line) && !line.has("causal"))) return {};
   return {line.flag("causal") ? MaskKind::kCausal : MaskKind::kFull, 0, {}};
 }
 
@@ -60,6 +61,31 @@ std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank
 }
 
 }  // namespace
+
+bool isOfJob(const Line& attention) {
+  const std::string by = attention.text("operator");
+  return attention.kind() == "attention" && (by == "annotated" || by == "recognised");
+}
+
+void leaveOutOwnBlocks(RankLines& rank) {
+  std::set<std::string> blocks;
+  std::set<std::int64_t> tensors;
+  for (const Line& line : rank.lines)
+    if (const std::string block = line.text("own_block"); !block.empty()) blocks.insert(block);
+  if (blocks.empty()) return;
+  const auto is_block = [&](const Line& line) {
+    return line.kind() == "attention" && blocks.contains(line.text("forward_call"));
+  };
+  for (const Line& line : rank.lines) {
+    if (!is_block(line)) continue;
+    const nlohmann::json all = line.part("tensors").json();
+    for (const auto& [what, id] : all.items())
+      if (id.is_number_integer()) tensors.insert(id.get<std::int64_t>());
+  }
+  std::erase_if(rank.lines, [&](const Line& line) {
+    return is_block(line) || (line.kind() == "tensor" && tensors.contains(line.whole("id")));
+  });
+}
 
 Called calledWith(const RankLines& rank) {
   Called called;
@@ -81,7 +107,8 @@ Called calledWith(const RankLines& rank) {
     called.dropout = std::max(called.dropout, line.real("dropout").value_or(0));
     called.any = true;
     called.ring = called.ring || line.has("ring");
-    called.annotated = called.annotated || line.text("operator") == "annotated";
+    called.by_job = called.by_job || isOfJob(line);
+    called.recognised = called.recognised || line.text("operator") == "recognised";
   }
   return called;
 }

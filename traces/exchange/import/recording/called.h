@@ -24,12 +24,20 @@ struct AttendedMask {
 /// The arguments that all recorded attention calls agree on.
 struct Called {
   bool any = false, recomputed = false;
-  bool ring = false;       ///< computed over the ranks of a group
-  bool annotated = false;  ///< computed by the job itself
+  bool ring = false;        ///< computed over the ranks of a group
+  bool by_job = false;      ///< computed by the job itself
+  bool recognised = false;  ///< computed by the job itself, without annotations
   double dropout = 0;
   AttendedMask mask;
   std::optional<Line> first;
 };
+
+/// Reports whether the job itself computes the attention of a line, annotated or not.
+bool isOfJob(const Line& attention);
+
+/// Removes operators that were recorded before they were known to attend the rank's own block of an
+/// attention over shards (`own_block`).
+void leaveOutOwnBlocks(RankLines& rank);
 
 /// Returns the arguments of a rank's forward attention.
 Called calledWith(const RankLines& rank);

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 
 namespace ringscope::traces {
@@ -20,8 +21,7 @@ class EventLines {
       if (line.kind() == "waited") waited_[line.whole("number")] = line.whole("end_ns");
       if (line.kind() == "attention" && line.has("ring"))
         seats_[line.whole("call")] = line.part("ring").whole("rank", 0);
-      if (line.kind() == "attention" && line.text("operator") == "annotated")
-        annotated_.insert(line.whole("call"));
+      if (isOfJob(line)) of_job_.insert(line.whole("call"));
       if (line.kind() == "attention_end") ended_.insert(line.whole("call"));
     }
   }
@@ -89,7 +89,7 @@ class EventLines {
   /// ring it follows from the order of the group. For the job's own ring it is the recorded field
   /// `said`.
   WorldRank blockOf(const Line& hop, const char* said, std::int64_t later) const {
-    if (annotated_.contains(hop.whole("call"))) return hop.rank(said);
+    if (of_job_.contains(hop.whole("call"))) return hop.rank(said);
     const auto own = seats_.find(hop.whole("call"));
     const auto group = rank_.groups.find(hop.text("group"));
     if (own == seats_.end() || group == rank_.groups.end() || group->second.empty())
@@ -170,7 +170,7 @@ class EventLines {
   bool isOfHops(const Line& line, const std::string& kind) const {
     const std::int64_t call = line.whole("call");
     const bool message = kind == "send" || kind == "receive";
-    return line.has("call") && (!annotated_.contains(call) || (message && ended_.contains(call)));
+    return line.has("call") && (!of_job_.contains(call) || (message && ended_.contains(call)));
   }
 
   void addCollective(const Line& line) {
@@ -202,7 +202,7 @@ class EventLines {
                                                            ///< number
   std::unordered_map<std::int64_t, std::int64_t> seats_;   ///< the rank's position in its ring, by
                                                            ///< call
-  std::unordered_set<std::int64_t> annotated_, ended_;     ///< numbers of calls
+  std::unordered_set<std::int64_t> of_job_, ended_;        ///< numbers of calls
 };
 
 }  // namespace

@@ -74,6 +74,12 @@ void addCalledLosses(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these
 /// ranks gets the whole tensor. Its hash and values follow from those of the parts.
 void joinParts(RecordedJob& job);
+/// Adds the shard of the token ids of each rank whose job named no buffers and whose attention over
+/// shards was recognised. Its tokens are those of the layout in which each target is the token that
+/// follows, or else the position ids if they are those of one sequence. Adds nothing when neither
+/// decides. Targets also say that attention is causal, if its calls do not, and which parts of its
+/// group share a sequence.
+void addOwnLayout(RecordedJob& job);
 /// Adds dp, tp, cp and their groups: from the mesh whose axis was passed to context_parallel, or
 /// else from the process groups that the job named.
 void addMesh(RecordedJob& job);

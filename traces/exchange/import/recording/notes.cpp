@@ -68,7 +68,10 @@ void addRecorder(RecordedJob& job) {
   asked.erase("line");
   asked["left_out"] = leftOut(job);
   const Called called = calledWith(job.ranks.front());
-  asked["attention"] = called.annotated ? "annotated" : called.ring ? "ring" : "whole";
+  asked["attention"] = called.recognised ? "recognised"
+                       : called.by_job   ? "annotated"
+                       : called.ring     ? "ring"
+                                         : "whole";
   job.notes.push_back({kRecorderNote, asked.dump()});
 }
 

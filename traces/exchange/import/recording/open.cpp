@@ -4,6 +4,7 @@
 
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/problem_source.h"
+#include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/format/core/error.h"
 #include "traces/format/trace/ending.h"
@@ -95,11 +96,15 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   RecordedJob job;
   job.folder = folder;
   job.ranks = readRankFiles(folder);
-  for (RankLines& rank : job.ranks) leaveOutEvaluations(rank);
+  for (RankLines& rank : job.ranks) {
+    leaveOutEvaluations(rank);
+    leaveOutOwnBlocks(rank);
+  }
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
   joinParts(job);
+  addOwnLayout(job);
   addMesh(job);
   addShards(job);
   addSchedules(job);

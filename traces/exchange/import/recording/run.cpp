@@ -45,7 +45,7 @@ std::optional<Balance> balanceOfTokens(const RecordedJob& job) {
 }
 
 Balance balanceFrom(const RecordedJob& job, const RankLines& rank, const Called& called) {
-  if (called.annotated) return balanceOfTokens(job).value_or(Balance());
+  if (called.by_job) return balanceOfTokens(job).value_or(Balance());
   const auto buffer = firstOf(rank, "buffer");
   const std::string by = buffer ? buffer->text("balance") : "";
   // The classes of PyTorch's load balancers.
@@ -188,7 +188,7 @@ void addRun(RecordedJob& job) {
   const Called called = calledWith(rank);
   if (!called.ring)
     job.lacks.emplace_back(
-        "no attention of PyTorch's ring was recorded and none was annotated "
+        "no attention of PyTorch's ring was recorded, none was recognised and none was annotated "
         "(ringscope.attention()), so how attention was shared is not known; the strategy that is "
         "shown is a default");
   RunSpec& run = job.run;

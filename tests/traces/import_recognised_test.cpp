@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real recording of a ring that a job wrote by itself, changed into that of a job without
+// annotations, whose attention the recorder recognised.
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "tests/support/places.h"
+#include "tests/support/recording_copy.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/trace.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::rank;
+
+using Changes = std::initializer_list<std::pair<std::string, std::string>>;
+
+/// A recording without any annotation.
+class Unannotated {
+ public:
+  Unannotated() {
+    for (const char* kind : {"buffer", "block", "merge", "declared", "given", "log"})
+      copy_.drop(kind);
+    for (const char* file : test::kRankFiles)
+      changeAll(file, {{R"("operator":"annotated")", R"("operator":"recognised")"},
+                       {R"("causal":true)", R"("causal":null)"},
+                       {R"("ring_steps":2)", R"("ring_steps":0)"}});
+  }
+  void changeAll(const std::string& file, Changes changes) const {
+    std::string all = copy_.text(file);
+    for (const auto& [from, to] : changes)
+      for (std::size_t at = 0; (at = all.find(from, at)) != std::string::npos; at += to.size())
+        all.replace(at, from.size(), to);
+    copy_.put(file, all);
+  }
+  void drop(const std::string& kind) const { copy_.drop(kind); }
+  std::shared_ptr<Trace> open() const { return openTrace(copy_.path()); }
+
+ private:
+  test::RecordingCopy copy_{test::inSources("tests/reference/hand_recording")};
+};
+
+TEST(ImportRecognised, TokensAreThoseWhoseTargetsFollow) {
+  const auto trace = Unannotated().open();
+  for (const auto& [of, tokens] : {std::pair(rank(0), TokenRun{0, 8}), {rank(1), {8, 16}}}) {
+    const ShardRecord* shard = trace->findShard("input_ids", 0, of);
+    ASSERT_TRUE(shard);
+    EXPECT_EQ(shard->global_from_local, std::vector{tokens});
+    EXPECT_EQ(shard->full_shape, (std::vector<std::int64_t>{1, 16}));
+  }
+  EXPECT_EQ(trace->run()->mask, MaskKind::kCausal) << "it predicts the next token";
+}
+
+TEST(ImportRecognised, PositionsGiveTokensOnlyIfTheyAreOneSequence) {
+  const Unannotated job;
+  job.drop("loss");
+  const auto trace = job.open();
+  ASSERT_TRUE(trace->findShard("input_ids", 0, rank(1)));
+  EXPECT_TRUE(trace->intents().empty()) << "nothing says what is attended";
+  for (const char* file : test::kRankFiles)
+    job.changeAll(file, {{R"("what":"rotary_position_ids")", R"("what":"other")"},
+                         {R"("what":"position_ids")", R"("what":"other")"}});
+  EXPECT_FALSE(job.open()->findShard("input_ids", 0, rank(1)));
+}
+
+TEST(ImportRecognised, RightAttentionIsJudgedRightAndHasNoFinding) {
+  const Unannotated job;
+  const auto trace = job.open();
+  EXPECT_TRUE(diagnose(*trace).findings().empty());
+  const auto members = trace->groupContaining(rank(0), GroupAxis::kCp)->members;
+  const LayerCheck check = checkLayer(*trace, {0, Layer::of(0)}, members, 1e9);
+  EXPECT_FALSE(check.tensors.empty());
+  EXPECT_LT(check.worstRatio(), 1);
+}
+
+TEST(ImportRecognised, WrongAttentionIsPlacedAndIsOnlyLikely) {
+  const Unannotated job;
+  job.changeAll(test::kRankFiles[1], {{R"("what":"k")", R"("what":"was_k")"},
+                                      {R"("what":"v")", R"("what":"k")"},
+                                      {R"("what":"was_k")", R"("what":"v")"}});
+  const auto findings = diagnose(*job.open()).findings();
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings.front().place.layer, Layer::of(0));
+  for (const Finding& finding : findings) EXPECT_EQ(finding.confidence, Confidence::kLikely);
+}
+
+TEST(ImportRecognised, OperatorsThatAttendedTheOwnBlockAreLeftOut) {
+  const Unannotated job;
+  const auto before = job.open()->tensors().size();
+  const std::string block =
+      R"({"line":"attention","call":"plain-1","forward_call":"plain-1","direction":"forward",)"
+      R"("step":0,"layer":0,"tensors":{"out":9000}})";
+  const std::string out =
+      R"({"line":"tensor","id":9000,"what":"out","name":"","step":0,"microbatch":0,"layer":5,)"
+      R"("dtype":"float32","shape":[1],"hash":"0000000000000000","stats":{}})";
+  const std::string attention = R"({"line":"attention","call":1,)";
+  job.changeAll(test::kRankFiles[0], {{attention, out + "\n" + block + "\n" + attention}});
+  EXPECT_EQ(job.open()->tensors().size(), before + 1);
+  job.changeAll(test::kRankFiles[0], {{attention, attention + R"("own_block":"plain-1",)"}});
+  EXPECT_EQ(job.open()->tensors().size(), before);
+}
+
+}  // namespace
+}  // namespace ringscope::traces

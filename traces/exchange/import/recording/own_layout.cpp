@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokens of ranks in jobs that cut their own batch and name no buffers.
+#include <algorithm>
+#include <cstring>
+
+#include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/import/recording/tensor_lines.h"
+#include "traces/format/core/error.h"
+
+namespace ringscope::traces {
+namespace {
+
+using Tokens = std::vector<std::int64_t>;
+
+/// The batch of one rank in a training step, from the first microbatch.
+struct OwnBatch {
+  RankLines* rank = nullptr;
+  std::string group;  ///< of its attention
+  const Line* ids_line = nullptr;
+  Tokens ids, targets, positions;  ///< row-major; empty: not recorded
+  std::int64_t ignored = -100;
+
+  std::int64_t rows() const { return ids_line->wholes("shape").front(); }
+  std::int64_t tokens() const { return std::ssize(ids) / rows(); }
+};
+
+enum class Layout { kContiguous, kHeadTail, kStriped };
+
+/// Returns the token at each place of a rank's shard of `length` tokens.
+Tokens tokensOf(Layout layout, std::int64_t rank, std::int64_t ranks, std::int64_t length) {
+  Tokens tokens(static_cast<std::size_t>(length));
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t half = length / 2;
+    std::int64_t& token = tokens[static_cast<std::size_t>(i)];
+    if (layout == Layout::kContiguous) token = rank * length + i;
+    if (layout == Layout::kStriped) token = i * ranks + rank;
+    if (layout == Layout::kHeadTail)
+      token = i < half ? rank * half + i : (2 * ranks - 1 - rank) * half + i - half;
+  }
+  return tokens;
+}
+
+bool isRecognised(const Line& line) {
+  return line.kind() == "attention" && line.text("operator") == "recognised";
+}
+
+/// Reads the batches of all ranks at each training step.
+class BatchReader {
+ public:
+  explicit BatchReader(RecordedJob& job) : job_(job) {}
+
+  std::map<std::int32_t, std::vector<OwnBatch>> read() {
+    std::map<std::int32_t, std::vector<OwnBatch>> steps;
+    for (RankLines& rank : job_.ranks) {
+      const bool cut =
+          std::ranges::any_of(rank.lines, [](const Line& line) { return line.kind() == "buffer"; });
+      const auto attention = std::ranges::find_if(rank.lines, isRecognised);
+      if (cut || attention == rank.lines.end()) return {};
+      std::map<std::int32_t, OwnBatch> own;
+      const std::string group = attention->part("ring").text("group");
+      readRank(rank, own);
+      for (auto& [step, batch] : own) {
+        batch.rank = &rank;
+        batch.group = group;
+        if (!batch.ids.empty()) steps[step].push_back(std::move(batch));
+      }
+    }
+    return steps;
+  }
+
+ private:
+  void readRank(const RankLines& rank, std::map<std::int32_t, OwnBatch>& own) {
+    const TensorLines lines(rank, job_.problems);
+    for (const Line& line : rank.lines) {
+      if (line.whole("microbatch", 0) != 0) continue;
+      OwnBatch& batch = own[line.place(Direction::kForward).train_step];
+      if (line.kind() == "embedding" && !batch.ids_line) {
+        batch.ids_line = lines.of(line.whole("ids"));
+        if (!batch.ids_line || batch.ids_line->wholes("shape").size() != 2)
+          batch.ids_line = nullptr;
+        else
+          batch.ids = integers(*batch.ids_line, rank.hash);
+      }
+      if (line.kind() == "loss" && batch.targets.empty()) {
+        batch.ignored = static_cast<std::int64_t>(
+            std::clamp(line.real("ignore_index").value_or(-100), -1e15, 1e15));
+        if (const Line* targets = lines.of(line.part("tensors").whole("targets")))
+          batch.targets = integers(*targets, rank.hash);
+      }
+      const std::string what = line.text("what");
+      if ((what == "position_ids" || what == "rotary_position_ids") && batch.positions.empty())
+        batch.positions = integers(line, rank.hash);
+    }
+  }
+
+  Tokens integers(const Line& line, HashAlgorithm hash) {
+    if (line.text("dtype") != "int64") return {};
+    const auto kept =
+        job_.values->of(line, DType::kInt64, line.wholes("shape"), hash, job_.problems);
+    if (!kept) return {};
+    try {
+      const Bytes bytes = job_.values->read(*kept);
+      Tokens all(bytes.size() / sizeof(std::int64_t));
+      std::memcpy(all.data(), bytes.data(), all.size() * sizeof(std::int64_t));
+      return all;
+    } catch (const Error&) {  // reported where the values are used
+      return {};
+    }
+  }
+
+  RecordedJob& job_;
+};
+
+/// Reports whether each target is the token that follows, if ranks have their tokens in a layout.
+bool targetsFollow(const std::vector<OwnBatch>& seats, Layout layout) {
+  constexpr std::int64_t kFewest = 8;  // targets
+  const std::int64_t ranks = std::ssize(seats), length = seats.front().tokens();
+  const std::int64_t whole = ranks * length;
+  if (layout == Layout::kHeadTail && length % 2 != 0) return false;
+  std::vector<Tokens> tokens;
+  std::vector<std::pair<std::size_t, std::size_t>> place(static_cast<std::size_t>(whole));
+  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
+    tokens.push_back(tokensOf(layout, static_cast<std::int64_t>(seat), ranks, length));
+    for (std::size_t i = 0; i < tokens[seat].size(); ++i)
+      place[static_cast<std::size_t>(tokens[seat][i])] = {seat, i};
+  }
+  std::int64_t compared = 0;
+  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
+    const OwnBatch& own = seats[seat];
+    if (own.targets.size() != own.ids.size()) return false;
+    for (std::size_t at = 0; at < own.ids.size(); ++at) {
+      const auto width = static_cast<std::size_t>(length);
+      const auto next = static_cast<std::size_t>(tokens[seat][at % width] + 1);
+      if (next >= place.size() || own.targets[at] == own.ignored) continue;
+      const auto [owner, i] = place[next];
+      if (own.targets[at] != seats[owner].ids[at / width * width + i]) return false;
+      ++compared;
+    }
+  }
+  return compared >= kFewest;
+}
+
+/// Returns the layout that the targets show; nullopt when they show none, or do not decide.
+std::optional<Layout> layoutByTargets(const std::vector<OwnBatch>& seats) {
+  std::optional<Layout> found;
+  for (const Layout layout : {Layout::kContiguous, Layout::kHeadTail, Layout::kStriped}) {
+    if (seats.empty() || !targetsFollow(seats, layout)) continue;
+    if (found) return std::nullopt;
+    found = layout;
+  }
+  return found;
+}
+
+std::vector<Tokens> tokensIn(const std::vector<OwnBatch>& seats, Layout layout) {
+  std::vector<Tokens> all;
+  all.reserve(seats.size());
+  for (std::int64_t seat = 0; seat < std::ssize(seats); ++seat)
+    all.push_back(tokensOf(layout, seat, std::ssize(seats), seats.front().tokens()));
+  return all;
+}
+
+/// Returns the tokens of each rank, if the positions of all are those of one sequence.
+std::vector<Tokens> tokensByPositions(const std::vector<OwnBatch>& seats) {
+  if (seats.empty()) return {};
+  const std::int64_t length = seats.front().tokens();
+  std::vector<bool> seen(static_cast<std::size_t>(length * std::ssize(seats)));
+  std::vector<Tokens> all;
+  for (const OwnBatch& own : seats) {
+    const auto width = static_cast<std::size_t>(length);
+    if (own.positions.size() < width || own.positions.size() % width != 0) return {};
+    for (std::size_t at = 0; at < own.positions.size(); ++at) {
+      const std::int64_t position = own.positions[at];
+      if (position != own.positions[at % width] || position < 0 || position >= std::ssize(seen))
+        return {};
+      if (at >= width) continue;
+      if (seen[static_cast<std::size_t>(position)]) return {};
+      seen[static_cast<std::size_t>(position)] = true;
+    }
+    all.emplace_back(own.positions.begin(), own.positions.begin() + length);
+  }
+  return all;
+}
+
+/// Returns the runs [begin, end) of consecutive tokens.
+nlohmann::json runsOf(const Tokens& tokens) {
+  nlohmann::json runs = nlohmann::json::array();
+  for (const std::int64_t token : tokens) {
+    if (!runs.empty() && runs.back()[1] == token)
+      runs.back()[1] = token + 1;
+    else
+      runs.push_back({token, token + 1});
+  }
+  return runs;
+}
+
+/// Returns the line of a rank's shard of the token ids.
+nlohmann::json shardLine(const OwnBatch& own, std::int32_t step, const Tokens& tokens,
+                         std::int64_t ranks) {
+  const std::int64_t rows = own.rows(), length = own.tokens();
+  return {{"line", "buffer"},
+          {"step", step},
+          {"name", "input_ids"},
+          {"named_by", "recognition"},
+          {"seq_dim", 1},
+          {"full_shape", {rows, length * ranks}},
+          {"local_shape", {rows, length}},
+          {"shard", own.ids_line->whole("id")},
+          {"tokens", runsOf(tokens)},
+          {"balance", ""}};
+}
+
+/// States the mask of attention whose calls do not: a model that learns to predict the next token
+/// must not attend it.
+void stateCausal(RankLines& rank) {
+  for (Line& line : rank.lines) {
+    if (!isRecognised(line) || line.has("causal") || line.flag("masked")) continue;
+    nlohmann::json stated = line.json();
+    stated["causal"] = true;
+    line = Line(stated);
+  }
+}
+
+/// Returns the batches of a group's ranks in its order; empty when some are missing or differ in
+/// their shapes.
+std::vector<OwnBatch> seatsOf(const std::vector<OwnBatch>& batches,
+                              const std::vector<WorldRank>& members) {
+  std::vector<OwnBatch> seats;
+  for (const WorldRank member : members)
+    for (const OwnBatch& own : batches)
+      if (own.rank->rank == member &&
+          own.ids_line->wholes("shape") == batches.front().ids_line->wholes("shape"))
+        seats.push_back(own);
+  return seats.size() == members.size() ? seats : std::vector<OwnBatch>();
+}
+
+/// The ranks that share a sequence, and the layout of their tokens.
+struct Sharing {
+  std::vector<OwnBatch> seats;
+  std::optional<Layout> layout;  ///< as the targets show it
+};
+
+/// Returns the parts of a group that share a sequence each: the whole group, or, if the targets
+/// show it, parts of equal size of consecutive ranks or of ranks at equal distances.
+std::vector<Sharing> sharings(const std::vector<OwnBatch>& seats) {
+  const std::size_t all = seats.size();
+  for (std::size_t parts = 1; parts <= all / 2; ++parts)
+    for (const bool consecutive : {true, false}) {
+      if (all % parts != 0) continue;
+      const std::size_t size = all / parts;
+      std::vector<Sharing> found(parts);
+      for (std::size_t seat = 0; seat < all; ++seat)
+        found[consecutive ? seat / size : seat % parts].seats.push_back(seats[seat]);
+      for (Sharing& part : found) part.layout = layoutByTargets(part.seats);
+      if (std::ranges::all_of(found, [](const Sharing& part) { return part.layout.has_value(); }))
+        return found;
+    }
+  return {{seats, std::nullopt}};
+}
+
+/// Returns the name of the group of these ranks. It is new if it is none that the job used.
+std::string groupOf(RankLines& rank, const std::vector<OwnBatch>& seats) {
+  std::vector<WorldRank> members;
+  members.reserve(seats.size());
+  for (const OwnBatch& own : seats) members.push_back(own.rank->rank);
+  for (const auto& [name, known] : rank.groups)
+    if (known == members) return name;
+  return rank.groups.emplace("sequence", members).first->first;
+}
+
+}  // namespace
+
+void addOwnLayout(RecordedJob& job) {
+  std::map<RankLines*, std::vector<nlohmann::json>> lines;
+  std::set<RankLines*> predicting;
+  for (const auto& [step, batches] : BatchReader(job).read())
+    for (const OwnBatch& first : batches) {
+      const auto members = first.rank->findMembers(first.group);
+      if (members.size() < 2 || members.front() != first.rank->rank) continue;
+      for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
+        const auto tokens = layout ? tokensIn(seats, *layout) : tokensByPositions(seats);
+        for (std::size_t seat = 0; seat < tokens.size(); ++seat) {
+          RankLines* rank = seats[seat].rank;
+          lines[rank].push_back(shardLine(seats[seat], step, tokens[seat], std::ssize(seats)));
+          lines[rank].back()["group"] = groupOf(*rank, seats);
+          if (layout) predicting.insert(rank);
+        }
+      }
+    }
+  for (RankLines* rank : predicting) stateCausal(*rank);
+  // Batches refer to lines, which move when others are added.
+  for (auto& [rank, more] : lines)
+    for (const nlohmann::json& line : more) rank->lines.emplace_back(line);
+}
+
+}  // namespace ringscope::traces
