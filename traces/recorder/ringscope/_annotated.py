@@ -25,6 +25,7 @@ class AnnotationObserver:
         self.session = session
         self.current = _Current()
         self._ring = ring
+        self.own_block = lambda q, heads_first: (None, None)
         # Forward calls of this training step by the hash of q, because backward may get a copy of q.
         self._forwards, self._step = {}, -1
 
@@ -47,7 +48,7 @@ class AnnotationObserver:
             if layer is None:
                 call.layer = session.find_layer(q)
             self._forwards[at] = (call.number, call.layer, call.microbatch, causal, scale)
-        call.causal, call.scale = bool(causal), scale
+        call.said.update(causal=bool(causal), scale=scale)
         self._join(call, group)
         inputs = {"q": q, "k": k, "v": v, "dout": dout}
         inputs = {what: heads_first(t, layout, what) for what, t in inputs.items() if t is not None}
@@ -60,34 +61,52 @@ class AnnotationObserver:
         self._write_begin(call, {what: inputs[what] for what in wanted})
 
     @observer
-    def backward_of(self, forward, dout):
-        """Begins the backward of `forward`, which autograd runs."""
+    def backward_of(self, forward, dout, is_followed=True):
+        """Begins the backward of `forward`, which autograd runs. `is_followed`: it ends when gradients have arrived."""
         if self.current.call is not None:
             self._end({}, "the next attention began before this one had its results")
         call = forward.backward(self._ring.next_call(), self.session.now())
+        call.is_followed = is_followed
         self._write_begin(call, {"dout": heads_first(dout, call.layout, "dout")})
+
+    @observer
+    def recognised(self, q, k, v, group, layout, said, follows):
+        """Begins a forward that no annotation describes. `said` are fields of its line that its arguments state. Follows
+        the gradients of q, k, v and out if `follows`; otherwise backward_of() begins the backward."""
+        session = self.session
+        call = HandCall(self._ring.next_call(), "forward", layout, session.now())
+        inputs = {what: heads_first(t, layout, what) for what, t in (("q", q), ("k", k), ("v", v))}
+        own_block, call.layer = self.own_block(q, inputs["q"])
+        if own_block is None:
+            call.layer = session.find_layer(q)
+        call.microbatch = max(session.microbatch, 0)
+        call.said.update(operator="recognised", own_block=own_block, **said)
+        self._join(call, group)
+        call.q_shape, call.k_shape = inputs["q"].shape, inputs["k"].shape
+        call.knows(k, v)
+        call.elements = k.numel() + v.numel()
+        call.inputs = {"q": q, "k": k, "v": v} if follows else {}
+        self._write_begin(call, inputs)
 
     def _write_begin(self, call, named):
         session = self.session
         call.exchanges = Exchanges(call.elements)
         place = {"layer": call.layer, "microbatch": call.microbatch}
-        session.line(
-            "attention",
-            call=call.number,
-            forward_call=call.forward_number,
-            direction=call.direction,
+        begin = {
+            "call": call.number,
+            "forward_call": call.forward_number,
+            "direction": call.direction,
             **session.place(**place),
-            operator="annotated",
-            causal=call.causal,
-            masked=False,
-            scale=call.scale,
-            dropout=0.0,
-            q_shape=list(call.q_shape),
-            k_shape=list(call.k_shape),
-            tensors=session.tensors(named, **place),
-            ring={"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
-            begin_ns=call.begin_ns,
-        )
+            "q_shape": list(call.q_shape),
+            "k_shape": list(call.k_shape),
+            "tensors": session.tensors(named, **place),
+            "ring": {"group": call.group, "rank": call.rank, "rotate": "p2p", "load_balance": False},
+            "begin_ns": call.begin_ns,
+        }
+        if call.is_recognised:
+            call.begin = begin  # the operators within may state the mask
+        else:
+            session.line("attention", **begin, **call.said)
         self.current.call = call
 
     def _join(self, call, group):
@@ -166,10 +185,14 @@ class AnnotationObserver:
         strategy = None
         if not call.pieces:
             strategy = call.strategy()
+            call.settle(strategy)
+            if call.is_recognised:
+                session.line("attention", **call.begin, **call.said)
             for line in call.operators:
                 session.line("block", **line)
         inputs, call.inputs = call.inputs, {}
-        if strategy == "ulysses" and inputs and results.get("out") is not None:
+        follows = strategy == "ulysses" or call.is_recognised
+        if follows and inputs and results.get("out") is not None:
             begins = functools.partial(self.backward_of, call)
             follow(inputs, results["out"], begins, self.end)
         now = session.now()

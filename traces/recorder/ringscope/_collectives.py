@@ -4,6 +4,7 @@
 import torch.distributed as dist
 
 from ._operators import tensors_in
+from ._recognition import Recognition
 from ._session import observer
 
 # The operators with which DDP and FSDP sum gradients during backward: many gradients in one buffer without names.
@@ -15,6 +16,7 @@ class CollectiveObserver:
         self.session = session
         self.ring = ring
         self.annotations = annotations
+        self.recognition = Recognition(session, annotations)
         self.gradient_name = lambda tensor: None
         self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
@@ -27,6 +29,8 @@ class CollectiveObserver:
             result = run()
             self.waited(args[0], begin_ns)
             return result
+        if self.ring.current.call is None:
+            self.recognition.before(operator, args, lambda: self._process_group(operator.given(args, kwargs)))
         line = self.posted(operator, args, kwargs)
         results = run()
         self.started(line, results, begin_ns)
@@ -51,6 +55,8 @@ class CollectiveObserver:
             "gradients": [],
         }
         call = self.ring.current.call or self.annotations.current.call
+        if call is not None and kind == "all_reduce" and getattr(call, "is_followed", False):
+            call = None  # a sum of gradients during backward
         if call is not None:
             line.update(call=call.number, **call.place())
         else:

@@ -27,6 +27,7 @@ class Watch:
         self.ring = ring
         self.annotations = annotations
         self.plain = PlainAttention(session)
+        annotations.own_block = self.plain.own_block
         self.standing = None
         self.collectives = None
         self.looks, self.calls = losses.operators(), losses.calls()

@@ -16,7 +16,9 @@ class HandCall:
         self.begin_ns = self.seen_ns = begin_ns
         self.layer, self.microbatch = None, 0
         self.rank, self.size, self.members, self.group = 0, 1, [0], None
-        self.causal, self.scale = False, None
+        self.said = {"operator": "annotated", "causal": False, "masked": False, "scale": None, "dropout": 0.0}
+        self.is_followed = False  # a backward that ends when the gradients of all inputs have arrived
+        self.begin = {}  # the other fields of a recognised attention's line, until its end
         self.elements = 0  # number of elements of k and v
         self.inputs = {}  # by name, until the results of a forward are known
         self.ring_step = 0
@@ -30,11 +32,17 @@ class HandCall:
     def backward(self, number, begin_ns):
         """Returns the call that is the backward of this one."""
         call = HandCall(number, "backward", self.layout, begin_ns)
-        for known in ("layer", "microbatch", "rank", "size", "members", "group", "causal", "scale"):
+        for known in ("layer", "microbatch", "rank", "size", "members", "group", "said"):
             setattr(call, known, getattr(self, known))
         call.forward_number, call.elements = self.number, self.elements
         call.q_shape, call.k_shape = self.q_shape, self.k_shape
+        call.kv_hashes = self.kv_hashes
         return call
+
+    @property
+    def is_recognised(self):
+        """Reports whether no annotation describes the call."""
+        return self.said["operator"] == "recognised"
 
     def place(self):
         at = {"layer": self.layer, "microbatch": self.microbatch, "ring_step": self.ring_step}
@@ -51,10 +59,24 @@ class HandCall:
 
     def payload_of(self, tensor):
         """Returns the payload of a sent message. A tensor that was received is sent on with the same payload."""
-        if self.direction == "forward" or storage_of(tensor) in self.kv_storages:
+        if self.direction == "forward":
+            if self.is_recognised:  # its backward sends the same blocks
+                self.kv_hashes.add(gridsum64(tensor))
+            return "kv"
+        if storage_of(tensor) in self.kv_storages:
             return "kv"
         arrived = self.exchanges.arrived_as(tensor)
         return arrived or ("kv" if gridsum64(tensor) in self.kv_hashes else "dkv")
+
+    def settle(self, strategy):
+        """Takes the mask of a recognised attention from the operator that attended all tokens. Operators within a ring
+        attend blocks, of which nothing is known."""
+        if not self.is_recognised:
+            return
+        if strategy != "ulysses":
+            self.operators = []
+        elif self.said["causal"] is None and self.direction == "forward":
+            self.said["causal"] = self.operators[0]["causal"]
 
     def strategy(self):
         """ Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""
@@ -75,6 +97,8 @@ class HandCall:
             ),
             None,
         )
+        if self.is_recognised and not self.operators:
+            way = None
         seats = []
         for step in range(steps):
             seat = self.sources.get(step)

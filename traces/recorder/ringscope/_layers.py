@@ -36,11 +36,16 @@ def blocks(model):
     return list(found.values())
 
 
+def is_module_call(frame):
+    """Reports whether a frame is PyTorch's call of a module."""
+    return frame.f_code is _CALL
+
+
 def _running():
     """Returns the modules that are being called, the innermost first."""
     modules, frame = [], sys._getframe(1)
     while frame is not None:
-        if frame.f_code is _CALL:
+        if is_module_call(frame):
             modules.append(frame.f_locals["self"])
         frame = frame.f_back
     return modules

@@ -77,6 +77,7 @@ class Session:
         self.layers = Layers(self._layer_begun)
         self.module_names = {}  # of the model, by the modules' ids
         self.collectives = 0  # number of collectives and messages so far
+        self.token_ids = 0  # number of ids that the last embedding of tokens was given
         self.recompute = False
         self.running = True
         self.fingerprints = False

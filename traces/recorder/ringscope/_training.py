@@ -138,6 +138,7 @@ class LossObserver:
             return
         self._embedding.add(args[0].data_ptr())
         ids = args[1]
+        self.session.token_ids = ids.numel()
         storage = ids.untyped_storage().data_ptr()
         name = self.embedding_names().get(args[0].data_ptr(), "")
         self.session.line(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs a package `flash_attn` whose kernels are plain PyTorch, for packages that import its kernels by name."""
+"""Installs a package `flash_attn` whose kernels are plain PyTorch, for packages that import its kernels by name. They
+compute in float32, as flash_attn does."""
 
 import sys
 import types
@@ -9,7 +10,7 @@ import torch
 
 def _scores(q, k, scale, causal):
     """Returns the scores [B, H, Sq, Sk] of q, k [B, S, H, D]; causal masks end at the last key."""
-    scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale
+    scores = torch.einsum("bqhd,bkhd->bhqk", q.float(), k.float()) * scale
     rows, columns = scores.shape[-2:]
     later = torch.ones(rows, columns, dtype=torch.bool).triu(columns - rows + 1)
     return scores.masked_fill(later, float("-inf")) if causal else scores
@@ -20,14 +21,15 @@ def _flash_attn_forward(
     softcap=0.0, alibi_slopes=None, return_softmax=False,
 ):  # fmt: skip
     scores = _scores(q, k, softmax_scale, causal)
-    out = torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v)
-    return out, scores.logsumexp(-1), None, None
+    out = torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v.float())
+    return out.to(q.dtype), scores.logsumexp(-1), None, None
 
 
 def _flash_attn_backward(
     dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal,
     window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None, deterministic=False, rng_state=None,
 ):  # fmt: skip
+    q, k, v, dout, out = (x.float() for x in (q, k, v, dout, out))
     weights = (_scores(q, k, softmax_scale, causal) - softmax_lse[..., None]).exp()
     change = torch.einsum("bqhd,bkhd->bhqk", dout, v) - (dout * out).sum(-1).transpose(1, 2)[..., None]
     by_score = weights * change * softmax_scale

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ring-flash-attention's rings: ring_flash_attn_job.py ring|zigzag|stripe"""
+"""ring-flash-attention's rings: ring_flash_attn_job.py ring|zigzag|stripe. In float32, their backward overwrites the sum
+of dq, because .to(torch.float32) copies nothing. flash_attn has no float32 anyway."""
 
 import importlib
 import sys
@@ -18,4 +19,4 @@ LAYOUTS = {"ring": small.contiguous, "zigzag": small.zigzag, "stripe": small.str
 rank, ranks = small.begin()
 ring = importlib.import_module(f"ring_flash_attn.{MODULES[sys.argv[1]]}")
 attend = getattr(ring, f"{MODULES[sys.argv[1]]}_func")
-small.train(lambda q, k, v: attend(q, k, v, causal=True), LAYOUTS[sys.argv[1]](rank, ranks))
+small.train(lambda *qkv: attend(*(x.bfloat16() for x in qkv), causal=True).float(), LAYOUTS[sys.argv[1]](rank, ranks))

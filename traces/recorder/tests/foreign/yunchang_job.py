@@ -19,4 +19,4 @@ else:
     ulysses = 2 if sys.argv[1] == "hybrid" else 1
     set_seq_parallel_pg(ulysses, ranks // ulysses, rank, ranks)
     attention = LongContextAttention(ring_impl_type="basic")
-small.train(lambda q, k, v: attention(q, k, v, causal=True), small.contiguous(rank, ranks))
+small.train(lambda *qkv: attention(*(x.bfloat16() for x in qkv), causal=True).float(), small.contiguous(rank, ranks))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of the job that are running and were given q, k and v: attention, also if nothing annotates it."""
+
+import os
+import re
+import sys
+
+import torch
+
+from ._layers import is_module_call
+
+_OWN = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
+_MOST_FRAMES = 200
+_NAMES = [
+    re.compile(rf"(x|local_|my_)?({name})(_states|_layer|_heads|_local|_shard|s)?")
+    for name in ("q|query", "k|key", "v|value")
+]
+_WINDOWS = ("window_size", "window")
+_MASKS = ("attn_mask", "attention_mask", "mask", "attn_bias", "bias", "alibi_slopes", "block_mask", "cu_seqlens",
+          "cu_seqlens_q", "cu_seqlens_k", "segment_ids", "sinks", "s_aux")  # fmt: skip
+_SCALES = ("softmax_scale", "sm_scale", "scale")
+_CAUSAL = ("causal", "is_causal")
+_DROPOUT = ("dropout_p", "dropout")
+
+_BACKWARD = torch.autograd.function.BackwardCFunction.apply.__code__
+_arguments = {}  # of functions, by their code: the names of q, k and v; (): it has no such arguments
+
+
+def _names_of(code):
+    """Returns the names of the arguments q, k and v of a function of the job."""
+    if code not in _arguments:
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        found = [next(filter(name.fullmatch, names), None) for name in _NAMES]
+        is_own = code.co_filename.startswith(_OWN)
+        _arguments[code] = () if is_own or None in found else tuple(found)
+    return _arguments[code]
+
+
+def _fit(q, k, v):
+    """Reports whether these are shards of q, k and v, or something else with these names."""
+    if not all(type(x) in (torch.Tensor, torch.nn.Parameter) for x in (q, k, v)):
+        return False
+    return (
+        q.dim() in (3, 4)
+        and k.shape == v.shape
+        and q.dim() == k.dim()
+        and q.shape[-1] == k.shape[-1]
+        and q.is_floating_point()
+        and q.dtype == k.dtype == v.dtype
+        and (q.dim() == 3 or q.shape[0] == k.shape[0])
+        and q.numel() > 0
+        and k.numel() > 0
+    )
+
+
+class Frame:
+    """A running function with the arguments q, k and v. `ctx` is the context of an autograd.Function's forward."""
+
+    def __init__(self, frame, q, k, v, given):
+        self.frame = frame
+        self.q, self.k, self.v = q, k, v
+        code = frame.f_code
+        count = code.co_argcount + code.co_kwonlyargcount
+        self.given = {name: given.get(name) for name in code.co_varnames[:count]}
+        first = given.get(code.co_varnames[0]) if code.co_argcount else None
+        self.ctx = first if isinstance(first, torch.autograd.function.FunctionCtx) else None
+        # The places of q, k and v among the arguments of apply(), in whose order backward returns gradients.
+        names = code.co_varnames[1 : code.co_argcount]
+        own = _names_of(code)
+        self.places = [names.index(name) for name in own] if self.ctx is not None and set(own) <= set(names) else []
+
+
+def frames():
+    """Returns the running functions with q, k and v, the outermost first. Within the backward of an autograd.Function,
+    returns the frame of PyTorch that runs it instead."""
+    found, modules = [], 0
+    at = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if at is None:
+            break
+        # Functions that backward calls have q, k and v too. A checkpoint recomputes within modules.
+        if at.f_code is _BACKWARD and not modules:
+            return [], at
+        modules += is_module_call(at)
+        names = _names_of(at.f_code)
+        if names:
+            given = at.f_locals
+            q, k, v = map(given.get, names)
+            if _fit(q, k, v):
+                found.append(Frame(at, q, k, v, given))
+        at = at.f_back
+    return found[::-1], None
+
+
+def _first(frames, names, fits):
+    for frame in frames:
+        for name in names:
+            value = frame.given.get(name)
+            if fits(value):
+                return value
+    return None
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def arguments(frames):
+    """Returns the fields of an attention's line that the arguments of its functions state."""
+    causal = _first(frames, _CAUSAL, lambda value: isinstance(value, bool))
+    said = {
+        "causal": causal,
+        "scale": _first(frames, _SCALES, lambda value: isinstance(value, float) and value > 0),
+        "dropout": float(_first(frames, _DROPOUT, lambda value: _is_number(value) and 0 < value <= 1) or 0.0),
+        "masked": _first(frames, _MASKS, lambda value: value is not None) is not None,
+    }
+    window = _first(frames, _WINDOWS, lambda value: value is not None)
+    if isinstance(window, (tuple, list)) and len(window) == 2 and all(map(_is_number, window)):
+        if window[0] >= 0 or (window[1] >= 0 and not causal):
+            said["masked"] = True
+            if causal or window[1] == 0:
+                said["mask"] = {"kind": "window", "window": int(window[0]) + 1}
+    elif window is not None and window is not False and not (_is_number(window) and window <= 0):
+        said["masked"] = True
+    return said

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention over shards that the job computes itself without annotations: a function that is given q, k and v, and that
+sends one of them to other ranks."""
+
+import sys
+
+import torch
+
+from ._layers import in_backward
+from ._operators import tensors_in
+from ._qkv_frames import arguments, frames
+from ._session import observer
+
+_KINDS = ("send", "receive", "all_gather", "all_to_all")
+_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def _content(tensors):
+    """Returns the number of elements and a sum that does not depend on their order."""
+    total = sum(int(t.detach().contiguous().view(_WORDS[t.element_size()]).sum(dtype=torch.int64)) for t in tensors)
+    return sum(t.numel() for t in tensors), total & (1 << 64) - 1
+
+
+def _sum(*contents):
+    return sum(c[0] for c in contents), sum(c[1] for c in contents) & (1 << 64) - 1
+
+
+def _bundles(frame):
+    """Returns the contents in which functions send q, k and v: alone or stacked."""
+    q, k, v = (_content([x]) for x in (frame.q, frame.k, frame.v))
+    return {q, k, v, _sum(k, v), _sum(q, k, v)}
+
+
+def _layout(q, k, ids, size):
+    """Returns the layout of q and k, from their heads and the number of token ids; None if neither shows it."""
+    if q.dim() == 3:
+        return "bshd" if ids and q.shape[0] in (ids, ids // size) else None
+    if q.shape[1:3] != k.shape[1:3] and (q.shape[1] == k.shape[1]) != (q.shape[2] == k.shape[2]):
+        return "bshd" if q.shape[1] == k.shape[1] else "bhsd"
+    for tokens in (ids, ids // size):
+        rows = [q.shape[0] * extent == tokens for extent in q.shape[1:3]]
+        if tokens and rows[0] != rows[1]:
+            return "bshd" if rows[0] else "bhsd"
+    strides = q.stride()
+    return "bhsd" if strides[1] < strides[2] else None
+
+
+def _packed(tensor):
+    return tensor.unsqueeze(0) if tensor is not None and tensor.dim() == 3 else tensor
+
+
+class Recognition:
+    def __init__(self, session, annotations):
+        self.session = session
+        self._annotations = annotations
+        self._backwards = {}  # by ctx: its class, the forward and the places of q, k and v among the gradients
+        self._step = -1
+        self._told = False
+
+    def before(self, operator, args, process_group):
+        """Begins an attention if a collective or message is the first within it. `process_group` returns its group."""
+        call = self._annotations.current.call
+        if call is not None and call.is_followed and not in_backward():
+            self._annotations.end({})  # some input got no gradient
+            call = None
+        if operator.kind not in _KINDS or call is not None:
+            return
+        found = self.find(operator.kind, args, process_group)
+        if found is None:
+            return
+        frame, begins, ended = found
+        begins()
+        call = self._annotations.current.call
+        if call is not None:
+            self._at_return(frame, lambda result: self._annotations.current.call is call and ended(result))
+
+    @observer
+    def find(self, kind, args, process_group):
+        """Returns the frame of the attention, a function that begins it, and a function for the frame's result."""
+        running, backward = frames()
+        if backward is not None:
+            return self._backward(backward)
+        if not running:
+            return None
+        sent = [_content(list(tensors_in(argument))) for argument in args if any(True for _ in tensors_in(argument))]
+        running = [frame for frame in running if self._sends(frame, kind, sent)]
+        if not running or sys.getprofile() is not None:
+            return None
+        frame = next((frame for frame in running if frame.ctx is not None), running[0])
+        group = process_group()
+        return None if group is None else self._forward(frame, running, group)
+
+    @staticmethod
+    def _sends(frame, kind, sent):
+        bundles = _bundles(frame)
+        if kind != "receive":
+            return any(content in bundles for content in sent)
+        sizes = {size for size, _ in bundles}
+        return any(size in sizes for size, _ in sent)
+
+    def _forward(self, frame, running, process_group):
+        size = process_group.size()
+        layout = _layout(frame.q, frame.k, self.session.token_ids, size)
+        if size == 1:
+            return None
+        if layout is None:
+            if not self._told:
+                self._told = True
+                name = frame.frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.frame.f_code.co_name
+                why = f"attention over shards in {name}(): which dimension of q is that of tokens is not known"
+                self.session.line("limit", why=why)
+            return None
+        q, k, v = map(_packed, (frame.q, frame.k, frame.v))
+        said = arguments(running)
+
+        def begins():
+            self._annotations.recognised(q, k, v, process_group, layout, said, frame.ctx is None)
+            if self._annotations.current.call is not None and frame.ctx is not None:
+                self._remember(frame)
+
+        return frame.frame, begins, lambda result: self._annotations.end({"out": self._out(result, q)})
+
+    @staticmethod
+    def _out(result, q):
+        shapes = (q.shape, q.shape[1:]) if q.shape[0] == 1 else (q.shape,)
+        return _packed(next((t for t in tensors_in(result) if t.shape in shapes and t.dtype == q.dtype), None))
+
+    def _remember(self, frame):
+        if self._step != self.session.step:
+            self._backwards, self._step = {}, self.session.step
+        ctx = frame.ctx
+        self._backwards[id(ctx)] = (type(ctx), self._annotations.current.call, frame.places)
+
+    def _backward(self, frame):
+        """Returns what find() does, for the backward of a recognised forward."""
+        ctx, gradients = frame.f_locals.get("self"), frame.f_locals.get("args")
+        known, forward, places = self._backwards.get(id(ctx), (None, None, None))
+        if known is not type(ctx) or not gradients or sys.getprofile() is not None:
+            return None
+        dout = _packed(next((g for g in tensors_in(gradients) if g.dim() >= 3), None))
+        if dout is None:
+            return None
+
+        def ended(result):
+            result = result if isinstance(result, tuple) else ()
+            given = [_packed(result[at]) if at < len(result) else None for at in places]
+            self._annotations.end(dict(zip(("dq", "dk", "dv"), given)))
+
+        return frame, lambda: self._annotations.backward_of(forward, dout, False), ended
+
+    def _at_return(self, frame, ended):
+        """Calls ended(result) when a running function returns."""
+
+        def event(at, what, result):
+            if at is not frame or what != "return":
+                return
+            if sys.getprofile() is event:
+                sys.setprofile(None)
+            try:
+                ended(result)
+            except Exception as error:  # noqa: BLE001: the job must go on
+                self.session.trouble("recognition", error)
+
+        sys.setprofile(event)
