@@ -4,7 +4,7 @@
 import torch.distributed as dist
 
 from ._operators import tensors_in
-from ._recognition import Recognition
+from ._recognition import KINDS, Recognition
 from ._session import observer
 
 # The operators with which DDP and FSDP sum gradients during backward: many gradients in one buffer without names.
@@ -57,6 +57,8 @@ class CollectiveObserver:
         call = self.ring.current.call or self.annotations.current.call
         if call is not None and kind == "all_reduce" and getattr(call, "is_followed", False):
             call = None  # a sum of gradients during backward
+        if getattr(call, "is_recognised", False) and kind in KINDS:
+            call.communicates(self._process_group(given))
         if call is not None:
             line.update(call=call.number, **call.place())
         else:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of an attention over shards while the job computes it."""
 
+import torch.distributed as dist
+
 from ._exchanges import storage_of
 from ._hashing import gridsum64
 
@@ -67,6 +69,12 @@ class HandCall:
             return "kv"
         arrived = self.exchanges.arrived_as(tensor)
         return arrived or ("kv" if gridsum64(tensor) in self.kv_hashes else "dkv")
+
+    def communicates(self, group):
+        """Forgets the group of a recognised attention that communicates over several, as Ulysses around a ring does: the
+        ranks that share its sequence are then not known."""
+        if group is not None and dist.get_process_group_ranks(group) != self.members:
+            self.group = self.begin["ring"]["group"] = None
 
     def settle(self, strategy):
         """Takes the mask of a recognised attention from the operator that attended all tokens. Operators within a ring

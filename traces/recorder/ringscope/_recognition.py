@@ -11,7 +11,12 @@ from ._operators import tensors_in
 from ._qkv_frames import arguments, frames
 from ._session import observer
 
-_KINDS = ("send", "receive", "all_gather", "all_to_all")
+KINDS = (  # of collectives and messages that move q, k or v
+    "send",
+    "receive",
+    "all_gather",
+    "all_to_all",
+)
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -63,7 +68,7 @@ class Recognition:
         if call is not None and call.is_followed and not in_backward():
             self._annotations.end({})  # some input got no gradient
             call = None
-        if operator.kind not in _KINDS or call is not None:
+        if operator.kind not in KINDS or call is not None:
             return
         found = self.find(operator.kind, args, process_group)
         if found is None:

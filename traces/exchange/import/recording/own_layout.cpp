@@ -239,8 +239,8 @@ struct Sharing {
   std::optional<Layout> layout;  ///< as the targets show it
 };
 
-/// Returns the parts of a group that share a sequence each: the whole group, or, if the targets
-/// show it, parts of equal size of consecutive ranks or of ranks at equal distances.
+/// Returns the parts of a group that share a sequence each. That is the whole group, unless the
+/// targets show equal parts of consecutive ranks or of ranks at equal distances.
 std::vector<Sharing> sharings(const std::vector<OwnBatch>& seats) {
   const std::size_t all = seats.size();
   for (std::size_t parts = 1; parts <= all / 2; ++parts)
