@@ -9,6 +9,7 @@ import torch
 from ._attention_facts import facts_of
 from ._harmless import guarded
 from ._layers import blocks, in_backward
+from ._rotations import positions_behind
 from ._session import observer
 from ._unwatched import unwatched
 
@@ -91,6 +92,7 @@ class ModelObserver:
         self._handles = []
         self._described = set()  # layers of which attention_module was written
         self._within = []  # hooks on blocks, while these are observed
+        self._has_positions = False  # position ids with a name were seen in this forward pass
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
             self.around.append("fully_shard")
@@ -171,12 +173,14 @@ class ModelObserver:
             self.session.microbatch += 1
             self.session.layers.restart()
         self.session.layer = None
+        self._has_positions = self.session.saves_hooked = False
         self.root(module, args, kwargs)
 
     @observer
     def root(self, module, args, kwargs):
         given = _given(module, args, kwargs)
         for name, value in _positions(given):
+            self._has_positions = True
             self.session.tensor("position_ids", value, name=name, layer=None)
             self.session.line(
                 "given", to="model", name=name, buffer=self.buffer_name(value), **self.session.place()
@@ -185,6 +189,19 @@ class ModelObserver:
     @guarded
     def _root_ended(self, module, args, output):
         self.session.layer = None
+        self.rotations(output)
+
+    @observer
+    def rotations(self, output):
+        """Records the positions of rotations if the model was given none that have a name. Saved tensors of a
+        checkpoint are not read, because that would recompute them."""
+        output = getattr(output, "logits", output)
+        output = output[0] if isinstance(output, (tuple, list)) and output else output
+        if self._has_positions or self.session.saves_hooked or not isinstance(output, torch.Tensor):
+            return
+        positions = positions_behind(output, self.session.world_size)
+        if positions is not None:
+            self.session.tensor("position_ids", positions, name="rotations", layer=None)
 
     @guarded
     def _block_begins(self, block, args, kwargs):
@@ -236,6 +253,7 @@ class ModelObserver:
         if isinstance(pair, (tuple, list)) and len(pair) == 2:
             tensors["cos"], tensors["sin"] = pair
         for name, value in _positions(given):
+            self._has_positions = True
             self.session.tensor("position_ids", value, name=name)
             break
         for what, names in (("cos", _COS), ("sin", _SIN)):
@@ -254,6 +272,7 @@ class ModelObserver:
     def rotary(self, module, args, kwargs, output):
         given = _given(module, args, kwargs)
         for name, value in _positions(given):
+            self._has_positions = True
             self.session.tensor("rotary_position_ids", value, name=name, keep=True)
         if isinstance(output, (tuple, list)) and len(output) == 2:
             self.session.tensors(dict(zip(("rotary_cos", "rotary_sin"), output)))

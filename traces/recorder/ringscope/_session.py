@@ -79,6 +79,7 @@ class Session:
         self.collectives = 0  # number of collectives and messages so far
         self.token_ids = 0  # number of ids that the last embedding of tokens was given
         self.recompute = False
+        self.saves_hooked = False  # hooks around an attention save what autograd needs, as a checkpoint's do
         self.running = True
         self.fingerprints = False
         self.live = None
@@ -127,6 +128,7 @@ class Session:
     def find_layer(self, query, exchanged=None):
         """Returns the layer of the forward attention that is being called; see Layers.find()."""
         layer = self.layers.find(query, exchanged)
+        self.saves_hooked |= torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         if self.layer is not None:
             self.layer = layer
         return layer

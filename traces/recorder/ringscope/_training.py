@@ -22,6 +22,11 @@ def _address(gradient):
     return None if gradient is None else local_of(gradient).data_ptr()
 
 
+def is_counting(ids):
+    """Reports whether most ids [..., S] are one more than the id before them."""
+    return ids.dim() > 0 and ids.shape[-1] > 3 and bool((ids.diff() == 1).float().mean() > 0.5)
+
+
 class LossObserver:
     """An observer of cross entropy, by the operator's inputs: log-probabilities and targets."""
 
@@ -133,11 +138,15 @@ class LossObserver:
 
     @observer
     def embedding(self, args, kwargs, results):
-        """Records an embedding outside the layers. The first one embeds tokens, by its place in the model."""
+        """Records an embedding outside the layers. The first one embeds tokens, by its place in the model. Another one
+        that counts the tokens embeds positions."""
         if self.session.layer is not None or args[1].dtype not in (torch.int32, torch.int64):
             return
-        self._embedding.add(args[0].data_ptr())
         ids = args[1]
+        if self._embedding and args[0].data_ptr() not in self._embedding and is_counting(ids):
+            self.session.tensor("position_ids", ids, name="embedding", layer=None)
+            return
+        self._embedding.add(args[0].data_ptr())
         self.session.token_ids = ids.numel()
         storage = ids.untyped_storage().data_ptr()
         name = self.embedding_names().get(args[0].data_ptr(), "")

@@ -99,7 +99,8 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
                   ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) +
                   "; " + std::to_string(all.restarting) +
                   " of them count the rank's own tokens from 0, so the rotary embedding turns keys "
-                  "and queries by the angles of other places.",
+                  "and queries by the angles of other places." +
+                  (guessed ? " This assumes that positions count over the whole sequence." : ""),
       .remedy =
           "Build position_ids for the whole sequence before the context is entered and shard them "
           "with the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1]."};
