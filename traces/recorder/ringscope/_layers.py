@@ -51,6 +51,14 @@ def _running():
     return modules
 
 
+def keywords_of_call():
+    """Returns the keyword arguments of the innermost module that is being called."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not _CALL:
+        frame = frame.f_back
+    return {} if frame is None else dict(frame.f_locals.get("kwargs", {}))
+
+
 def _agree(some, others):
     """Reports whether two lists of modules, the innermost first, differ only in the number of modules around them."""
     shared = min(len(some), len(others))

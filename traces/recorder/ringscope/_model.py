@@ -167,6 +167,10 @@ class ModelObserver:
         """Returns the name of the cut buffer that contains a tensor. The recording replaces this method."""
         return ""
 
+    def first_call(self, module, args, kwargs):
+        """Observes the call of the root in which its hooks are made."""
+        self._root_begins(module, args, kwargs)
+
     @guarded
     def _root_begins(self, module, args, kwargs):
         if not in_backward():

@@ -13,6 +13,7 @@ from ._buffers import BufferObserver, runs_of
 from ._dispatch import Watch
 from ._exits import Exits
 from ._harmless import check_values, described, guarded
+from ._layers import keywords_of_call
 from ._live import Live
 from ._model import ModelObserver, is_compiled
 from ._patches import Patches
@@ -175,6 +176,8 @@ class Recording:
         self._first_call.remove()
         self._first_call = None
         self._adopt(module)
+        if self.model.inner is module:  # its own hooks come too late for this call
+            self.model.first_call(module, args, keywords_of_call())
         if is_compiled(module):
             self._unwatch()
 

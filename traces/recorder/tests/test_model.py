@@ -66,6 +66,22 @@ class Observed(unittest.TestCase):
         self.assertEqual(line["modules"], [["mix", "Conv1d"], ["memory.0", "LSTM"]])
         self.assertEqual(self.lines(Model(), "unwatched"), [])
 
+    def test_the_call_that_makes_a_model_known_is_observed_too(self):
+        class Placed(Model):
+            def forward(self, ids, position_ids=None):
+                return super().forward(ids)
+
+        with tempfile.TemporaryDirectory() as place:
+            folder, ids, model = os.path.join(place, "run"), torch.arange(8)[None], Placed()
+            with ringscope.record(folder):
+                for _ in range(2):
+                    logits = model(ids, position_ids=ids)
+                    F.cross_entropy(logits.reshape(8, -1), ids[0]).backward()
+            lines = lines_of(folder)
+        self.assertEqual([line["microbatch"] for line in of_kind(lines, "loss")], [0, 1])
+        placed = [line["microbatch"] for line in of_kind(lines, "given")]
+        self.assertEqual(placed, [0, 1])
+
 
 if __name__ == "__main__":
     unittest.main()
