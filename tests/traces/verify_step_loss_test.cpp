@@ -121,5 +121,61 @@ TEST(TargetWeightsTest, AWeightByTheMicrobatchsCountIsAMeanOfMeans) {
   EXPECT_EQ(found.findings.front().title, "The loss is a mean of the means of microbatches");
 }
 
+/// Returns the calls of two ranks with 10 targets. A target weighs `weight`, and the optimizer is
+/// given `sync` times the sum of what the logits give.
+std::string scaledCalls(double weight, double sync, std::int32_t microbatches = 1) {
+  std::vector<std::vector<CalledLoss>> ranks(2);
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (std::int32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+      CalledLoss loss = called(weight, rank == 0 ? 2 : 8);
+      loss.microbatch = microbatch;
+      loss.tokens = 16;
+      loss.product = rank == 0 ? 0.75 : 0.25;
+      loss.head_product = sync * microbatches;
+      ranks[rank].push_back(loss);
+    }
+  return kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n" + noteOf(0, ranks);
+}
+
+Verdict scaledVerdict(const char* rule, const std::string& trace) {
+  return test::findVerdict(rule, trace);
+}
+
+TEST(TargetScaleTest, ALossTimesCpIsFoundWithoutALoggedLoss) {
+  for (const double scale : {2.0, 0.5}) {
+    const std::string job = scaledCalls(0.1 * scale, 1);
+    const auto answer = test::answerFrom("loss_scaled_by_cp", job);
+    ASSERT_EQ(answer.verdict, Verdict::kFound);
+    EXPECT_EQ(answer.findings.front().confidence, Confidence::kLikely);
+    EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", job), Verdict::kNotObservable);
+  }
+  EXPECT_EQ(scaledVerdict("loss_scaled_by_cp", scaledCalls(0.1, 1)), Verdict::kClear);
+}
+
+TEST(TargetScaleTest, GradientsThatAreAveragedAreFoundByTheirProduct) {
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", scaledCalls(0.1, 0.5)), Verdict::kFound);
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", scaledCalls(0.2, 0.5)), Verdict::kClear)
+      << "a loss times cp whose gradients are averaged";
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", scaledCalls(1, 0.1)), Verdict::kClear)
+      << "a sum whose gradients are divided by the number of targets";
+}
+
+TEST(TargetScaleTest, AnotherChoiceOfTheDivisorIsNoMistake) {
+  const auto is_silent = [](const std::string& job) {
+    return scaledVerdict("loss_scaled_by_cp", job) == Verdict::kNotObservable &&
+           scaledVerdict("grad_scaled_by_cp", job) == Verdict::kNotObservable;
+  };
+  EXPECT_TRUE(is_silent(scaledCalls(1.0 / 32, 1))) << "a mean over all tokens";
+  EXPECT_TRUE(is_silent(scaledCalls(0.1, 1, 2))) << "a sum of two microbatches' means";
+  EXPECT_TRUE(is_silent(scaledCalls(1, 1))) << "a sum";
+}
+
+TEST(TargetScaleTest, AGradientWithoutAProductTellsNoScale) {
+  CalledLoss loss = called(0.2, 5);
+  const std::string job = kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n";
+  EXPECT_EQ(scaledVerdict("loss_scaled_by_cp", job + noteOf(0, {{loss}, {loss}})),
+            Verdict::kNotObservable);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/trace/called_losses.h"
 
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace ringscope::traces {
 namespace {
@@ -21,11 +23,18 @@ double numberOf(const nlohmann::json& object, const char* name) {
                                                : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Returns a whole number of an untrusted object; `none` when it is missing or too large.
+std::int64_t wholeOf(const nlohmann::json& object, const char* name, std::int64_t none) {
+  const double value = numberOf(object, name);
+  return std::abs(value) < 1e15 ? static_cast<std::int64_t>(value) : none;
+}
+
 CalledLoss readLoss(const nlohmann::json& object) {
   CalledLoss loss;
   if (!object.is_object()) return loss;
-  loss.microbatch = static_cast<std::int32_t>(numberOf(object, "microbatch"));
-  loss.targets = static_cast<std::int64_t>(numberOf(object, "targets"));
+  loss.microbatch = static_cast<std::int32_t>(wholeOf(object, "microbatch", 0));
+  loss.targets = wholeOf(object, "targets", 0);
+  loss.tokens = wholeOf(object, "tokens", 0);
   loss.weighted = fieldOf(object, "weighted", false);
   if (const double smoothing = numberOf(object, "smoothing"); smoothing >= 0 && smoothing <= 1)
     loss.smoothing = smoothing;
@@ -33,6 +42,10 @@ CalledLoss readLoss(const nlohmann::json& object) {
   if (weights != object.end() && weights->is_object())
     loss.weights = {numberOf(*weights, "least"), numberOf(*weights, "most"),
                     numberOf(*weights, "mean"), numberOf(*weights, "off")};
+  for (const auto& [name, product] :
+       {std::pair("product", &loss.product), std::pair("head_product", &loss.head_product)})
+    if (const double value = numberOf(object, name); std::isfinite(value)) *product = value;
+  loss.head_parts = wholeOf(object, "head_parts", 1);
   loss.parameter = fieldOf(object, "parameter", std::string());
   loss.dtype = fieldOf(object, "dtype", std::string());
   loss.tied = fieldOf(object, "tied", false);
@@ -60,13 +73,15 @@ std::vector<CalledLoss> calledLosses(const Trace& trace, std::int32_t train_step
 }
 
 nlohmann::json toJson(const CalledLoss& loss) {
-  nlohmann::json json = {{"microbatch", loss.microbatch},
-                         {"targets", loss.targets},
-                         {"weighted", loss.weighted},
-                         {"parameter", loss.parameter},
-                         {"dtype", loss.dtype},
-                         {"between", loss.between},
-                         {"tied", loss.tied}};
+  nlohmann::json json = {{"microbatch", loss.microbatch}, {"targets", loss.targets},
+                         {"tokens", loss.tokens},         {"weighted", loss.weighted},
+                         {"parameter", loss.parameter},   {"dtype", loss.dtype},
+                         {"between", loss.between},       {"tied", loss.tied}};
+  if (loss.product) json["product"] = *loss.product;
+  if (loss.head_product) {
+    json["head_product"] = *loss.head_product;
+    json["head_parts"] = loss.head_parts;
+  }
   if (loss.smoothing) json["smoothing"] = *loss.smoothing;
   if (loss.weights)
     json["weights"] = {{"least", loss.weights->least},

@@ -18,6 +18,7 @@ struct CalledLoss {
   };
   std::int32_t microbatch = 0;
   std::int64_t targets = 0;
+  std::int64_t tokens = 0;           ///< rows of logits, also those without a target; 0: not known
   bool weighted = false;             ///< classes have weights
   std::optional<double> smoothing;   ///< label smoothing; nullopt: not known
   std::optional<Weights> weights;    ///< nullopt: not observed exactly once
@@ -25,6 +26,12 @@ struct CalledLoss {
   std::string dtype;                 ///< type of the projection's product; empty: not known
   bool tied = false;                 ///< that weight also embeds tokens
   std::vector<std::string> between;  ///< operators between the product and the logits
+  /// Sum of the products of that gradient's elements with the logits; nullopt: not recorded.
+  std::optional<double> product;
+  /// The same of the output projection's gradient, which the optimizer is given, with its weight.
+  /// Without any factor, the sum of `product` over all losses gives it.
+  std::optional<double> head_product;
+  std::int64_t head_parts = 1;  ///< ranks whose head_product are parts of one number
 };
 
 /// Returns the losses of a rank in a training step, in order; empty when they were not recorded.

@@ -18,8 +18,21 @@ _SAME_VALUES = {
 }
 _PRODUCTS = ("AddmmBackward0", "LinearBackward0", "MmBackward0", "BmmBackward0")
 _MOST_NODES = 32
+_MOST_NUMBERS = 1 << 28  # of logits, which take less than a second
 # Rows of logits whose gradient is compared: enough to show what a target weighs, few enough to be kept until backward.
 _ROWS = 64
+
+
+def product_of(left, right):
+    """Returns the sum of the products of two tensors' elements, in fp64 unless both are float32. None: they are too
+    large."""
+    if left.numel() > _MOST_NUMBERS:
+        return None
+    left, right = left.detach().reshape(-1), right.detach().reshape(-1)
+    if left.dtype == right.dtype == torch.float32:
+        return torch.dot(left, right).item()
+    parts = zip(left.split(1 << 20), right.split(1 << 20))
+    return sum(torch.dot(a.double(), b.double()).item() for a, b in parts)
 
 
 def _numel(node):
@@ -71,9 +84,12 @@ class LogitsPath:
 
 class LogitsGradient:
     """A comparison of the gradient of some rows of logits with that of a cross entropy. The latter is softmax minus
-    the target's distribution, times the weight of one target. `said(fields)` is called in backward."""
+    the target's distribution, times the weight of one target. `said(fields)` is called in backward.
 
-    def __init__(self, logits, target, counted, smoothing, path, said):
+    The product of that gradient with the logits is one with the log-probabilities, since the rows of the gradient have
+    the sum 0. These live until then anyway, because autograd needs them."""
+
+    def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said):
         rows = counted.flatten().nonzero().flatten()
         self._rows = rows[:: max(1, -(-rows.numel() // _ROWS))]
         classes = logits.shape[-1]
@@ -84,15 +100,17 @@ class LogitsGradient:
         expected.scatter_add_(-1, at, torch.full_like(at, smoothing - 1.0, dtype=torch.float64))
         # Kept in the logits' type at most: the rows of a large vocabulary fill some MB.
         self._expected, self._classes, self._said = expected.float(), classes, said
+        self._log_probabilities = log_probabilities.detach()
         path.base.register_prehook(self._came)
 
     def _came(self, gradients):
-        gradient = gradients[0]
+        gradient, log_probabilities = gradients[0], self._log_probabilities
+        self._log_probabilities = None
         if gradient is None or not self._rows.numel():
             return
-        self._said(lambda: self._compared(gradient.detach()))
+        self._said(lambda: self._compared(gradient.detach(), log_probabilities))
 
-    def _compared(self, gradient):
+    def _compared(self, gradient, log_probabilities):
         got = gradient.reshape(-1, self._classes)[self._rows].double()
         expected = self._expected.double()
         squares = (expected * expected).sum(-1)
@@ -103,4 +121,5 @@ class LogitsGradient:
         clear = weight[squares >= squares.max() * 1e-2]
         mean = (got * expected).sum() / squares.sum()
         weights = {"least": clear.min().item(), "most": clear.max().item(), "mean": mean.item()}
-        return {"rows": self._rows.numel(), "weight": weights, "off": off.item()}
+        product = None if log_probabilities is None else product_of(gradient, log_probabilities)
+        return {"rows": self._rows.numel(), "weight": weights, "off": off.item(), "product": product}

@@ -2,6 +2,8 @@
 """A rank's part of a gradient or weight that FSDP2 cut: its place in the whole, and its summand in the hash of the
 whole."""
 
+import math
+
 from ._pytorch import local_of
 from ._hashing import dotsum64_of_part
 
@@ -24,6 +26,13 @@ def part_of(value):
         return None
     digest = _share_of_hash(local, begin, rows)
     return {"of": list(value.shape), "begin": begin, "ranks": ranks, "hash": digest}
+
+
+def ranks_of_parts(value):
+    """Returns the number of ranks that hold different parts of a tensor."""
+    placements = getattr(value, "placements", ())
+    sizes = (value.device_mesh.size(axis) for axis, placed in enumerate(placements) if not placed.is_replicate())
+    return math.prod(sizes)
 
 
 def _share_of_hash(local, begin, rows):

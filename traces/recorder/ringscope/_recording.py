@@ -105,6 +105,7 @@ class Recording:
         self.buffers = BufferObserver(self.session, self.patches)
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
+        self.optimizer.projections = self.losses.projections
         if model is not None:
             self._adopt(model)
         else:

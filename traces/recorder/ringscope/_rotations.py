@@ -13,8 +13,10 @@ _COLUMNS = 8  # of a table, with which all positions are compared
 
 def positions_behind(output, ranks):
     """Returns the position ids [B, S] by which the queries and keys behind a model's output [B, S, …] are rotated. None
-    if they cannot be told, or are beyond the tokens of so many `ranks`. The fastest angle must be one radian per token, as in every rotary embedding whose fast
-    angles are not scaled; a table of every second token would look like a table of another scale."""
+    if they cannot be told, or are beyond the tokens of so many `ranks`.
+
+    The fastest angle must be one radian per token. Otherwise every second token could look like every token of another
+    scale."""
     if output.grad_fn is None or output.dim() < 3:
         return None
     attention = _first_attention(output.grad_fn)

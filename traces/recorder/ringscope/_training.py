@@ -9,8 +9,8 @@ from torch.optim import optimizer as optimizers
 from . import _fingerprints
 from ._harmless import guarded
 from ._head import projection_of
-from ._loss_gradient import LogitsGradient, LogitsPath
-from ._parts import part_of
+from ._loss_gradient import LogitsGradient, LogitsPath, product_of
+from ._parts import part_of, ranks_of_parts
 from ._pytorch import local_of
 from ._session import fingerprinter, observer
 
@@ -38,7 +38,7 @@ class LossObserver:
         self._number = 0
         self._embedding = set()
         self.parameter_name = lambda parameter: ""
-        self._projections = set()
+        self.projections = set()  # names of the parameters that make logits
 
     def calls(self):
         """Returns the operators around which something is noted, with the function to call in their place."""
@@ -85,7 +85,7 @@ class LossObserver:
         self._number += 1
         if self._logits[0] == log_probabilities.data_ptr():
             logits = session.tensor("logits", self._logits[1], layer=None)
-            made = self._follow(self._logits[1], target, counted, smoothing)
+            made = self._follow(self._logits[1], log_probabilities, target, counted, smoothing)
             self._project(self._logits[1], made.get("parameter"))
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
@@ -107,7 +107,7 @@ class LossObserver:
             target_buffer=self.buffers.named.get(storage, ""),
         )
 
-    def _follow(self, logits, target, counted, smoothing):
+    def _follow(self, logits, log_probabilities, target, counted, smoothing):
         """Returns how the logits were made, and follows their gradient; nothing if backward does not reach them."""
         if logits.grad_fn is None:
             return {}
@@ -115,7 +115,7 @@ class LossObserver:
             path = LogitsPath(logits)
             if logits.dim() == 2:
                 said = functools.partial(self.gradient, self._number)
-                LogitsGradient(logits, target, counted, smoothing, path, said)
+                LogitsGradient(logits, log_probabilities, target, counted, smoothing, path, said)
         except Exception as error:  # noqa: BLE001: the loss itself is known
             self.session.trouble("the gradient of a loss", error)
             return {}
@@ -132,8 +132,8 @@ class LossObserver:
     def _project(self, logits, name):
         """Records which parameter makes the logits, once for each. The model is searched if `name` is not known."""
         name = name or projection_of(logits, self.parameters())
-        if name is not None and name not in self._projections:
-            self._projections.add(name)
+        if name is not None and name not in self.projections:
+            self.projections.add(name)
             self.session.line("head", parameter=name, rows=logits.shape[-1])
 
     @observer
@@ -199,6 +199,8 @@ class OptimizerObserver:
                 return name
         return None
 
+    projections = ()
+    _projected = False  # the gradients of the projections were seen in this step, before their clipping
     _known = ()
     _by_address = {}
 
@@ -246,6 +248,9 @@ class OptimizerObserver:
         self.session.memory.optimizer(optimizer)
         self.clipped_names.clear()
         self._record("grad", optimizer, lambda parameter: parameter.grad)
+        if not self._projected:
+            self._project(self._parameters(optimizer))
+        self._projected = False
         for group in optimizer.param_groups:
             self.session.line(
                 "optimizer",
@@ -255,6 +260,19 @@ class OptimizerObserver:
                 weight_decay=float(group.get("weight_decay", 0.0)),
             )
             break
+
+    def _project(self, named):
+        """Records the product of an output projection's gradient with its weight: what all its logits' gradients with
+        these logits give together."""
+        for name, parameter in named:
+            if name in self.projections and parameter.grad is not None:
+                self.session.line(
+                    "head_gradient",
+                    step=self.session.step,
+                    parameter=name,
+                    product=product_of(local_of(parameter.grad), local_of(parameter)),
+                    parts=ranks_of_parts(parameter.grad),
+                )
 
     @guarded
     def _after(self, optimizer, args, kwargs):
@@ -283,6 +301,8 @@ class OptimizerObserver:
     def take_unclipped(self, parameters):
         named = [(self.names.get(id(parameter), ""), parameter.grad) for parameter in parameters]
         self._write("grad_unclipped", named)
+        self._project((self.names.get(id(parameter), ""), parameter) for parameter in parameters)
+        self._projected = True
         self.clipped_names.update(name for name, gradient in named if gradient is not None)
 
     @observer

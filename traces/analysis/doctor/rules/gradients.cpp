@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "traces/analysis/doctor/gradient_scale.h"
+#include "traces/analysis/doctor/logged_loss.h"
 #include "traces/analysis/doctor/replica_drift.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/target_scale.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/step_log.h"
 
@@ -184,6 +186,47 @@ std::optional<Finding> unclippedSum(const Trace& trace) {
   return std::nullopt;
 }
 
+/// Reports whether a rank posts a sum of gradients over ranks of its sequence after this time.
+bool sumsLater(const Trace& trace, const Event& clip) {
+  const GroupRecord* cp = trace.groupContaining(clip.rank, GroupAxis::kCp);
+  return cp && std::ranges::any_of(trace.events(clip.rank), [&](const Event& event) {
+           if (event.kind != EventKind::kCollective || event.payload != Payload::kGrads ||
+               event.place.train_step != clip.place.train_step || event.begin_ns < clip.end_ns)
+             return false;
+           const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
+           return group != trace.groups().end() &&
+                  std::ranges::count_if(group->members, [&](WorldRank rank) {
+                    return std::ranges::count(cp->members, rank) > 0;
+                  }) > 1;
+         });
+}
+
+/// Finds a clipping that made a rank's gradients smaller before their sum.
+std::optional<Finding> clippedBeforeSum(const Trace& trace) {
+  constexpr double kRounding = 1e-3;
+  if (!trace.run() || !(trace.run()->max_norm > 0)) return std::nullopt;
+  const auto steps = loggedSteps(trace);
+  for (int rank = 0; rank < trace.worldSize(); ++rank)
+    for (const Event& clip : trace.events(WorldRank::of(rank))) {
+      const auto step = steps.find(clip.place.train_step);
+      if (clip.kind != EventKind::kClip || step == steps.end() || !step->second.grad_norm ||
+          *step->second.grad_norm < (1 + kRounding) * trace.run()->max_norm ||
+          !sumsLater(trace, clip))
+        continue;
+      return Finding{.confidence = Confidence::kLikely,
+                     .title = "Ranks clip their own gradients before the sum",
+                     .place = {clip.place.train_step, Layer::none(), Direction::kBackward, {}},
+                     .rank = clip.rank,
+                     .buffer = "grad_norm",
+                     .evidence = "Rank " + toString(clip.rank) + " clips gradients of the norm " +
+                                 describeSignificant(*step->second.grad_norm, 3) + " to " +
+                                 describeSignificant(trace.run()->max_norm, 3) +
+                                 " and sums gradients over the ranks of its sequence only then.",
+                     .remedy = kClipRemedy};
+    }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RuleResult checkClipBeforeReduce(const Trace& trace) {
@@ -191,6 +234,8 @@ RuleResult checkClipBeforeReduce(const Trace& trace) {
       answerFrom(readGradientScale(trace), GradientsAre::kScaledByRank, describeClipped);
   if (answer.verdict == Verdict::kFound) return answer;
   if (auto finding = unclippedSum(trace)) return found(std::move(*finding));
+  if (answer.verdict == Verdict::kClear) return answer;
+  if (auto finding = clippedBeforeSum(trace)) return found(std::move(*finding));
   return answer;
 }
 
@@ -238,7 +283,12 @@ void describeScaled(const GradientScale& g, Finding& f) {
 
 RuleResult checkGradScaledByCp(const Trace& trace) {
   if (const auto answer = answerWithoutCp(trace)) return *answer;
-  return answerFrom(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled);
+  RuleResult answer =
+      answerFrom(readTargetScale(trace), TargetsScaled::kBySync,
+                 answerFrom(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled));
+  // A loss that is logged without the factor is right; its backward began with another number.
+  if (readLoggedLoss(trace).is != LossIs::kRight) return answer;
+  return answerFrom(readTargetScale(trace), TargetsScaled::kByLoss, std::move(answer));
 }
 
 }  // namespace ringscope::traces

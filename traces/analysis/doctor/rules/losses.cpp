@@ -5,6 +5,7 @@
 #include "traces/analysis/doctor/logged_loss.h"
 #include "traces/analysis/doctor/merge_reading.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/target_scale.h"
 #include "traces/analysis/doctor/target_weights.h"
 #include "traces/format/schema/other_tensors.h"
 
@@ -54,7 +55,9 @@ RuleResult checkMeanOfLocalMeans(const Trace& trace) {
 // The logged loss is neither cp times the mean over all targets, nor that divided by cp.
 RuleResult checkLossScaledByCp(const Trace& trace) {
   const LoggedLoss loss = readLoggedLoss(trace);
-  return answerFrom(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp);
+  return answerFrom(
+      readTargetScale(trace), TargetsScaled::kByLoss,
+      answerFrom(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp));
 }
 
 // The logged loss is not that of one rank's tokens alone.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/import/recording/tensor_lines.h"
 
 namespace ringscope::traces {
 namespace {
@@ -45,6 +46,7 @@ CalledLoss readLoss(const Line& line) {
   const Line made = line.part("made");
   loss.microbatch = static_cast<std::int32_t>(line.whole("microbatch", 0));
   loss.targets = line.whole("targets", 0);
+  loss.tokens = countElements(line.wholes("shape"));
   loss.weighted = line.flag("weighted");
   loss.smoothing = line.real("smoothing");
   loss.parameter = made.text("parameter");
@@ -52,6 +54,23 @@ CalledLoss readLoss(const Line& line) {
   loss.tied = made.flag("tied");
   loss.between = made.texts("between");
   return loss;
+}
+
+/// Adds what the optimizer is given of the projection that makes the logits. A step with gradients
+/// of several, or with several of one, is left out.
+void addHeadProducts(const RankLines& rank,
+                     std::map<std::int32_t, std::vector<CalledLoss>>& losses) {
+  std::map<std::int32_t, std::vector<Line>> heads;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "head_gradient") heads[stepOf(line)].push_back(line);
+  for (auto& [step, called] : losses)
+    for (CalledLoss& loss : called) {
+      if (heads[step].size() != 1) continue;
+      const Line& head = heads[step].front();
+      if (!loss.parameter.empty() && loss.parameter != head.text("parameter")) continue;
+      loss.head_product = head.real("product");
+      loss.head_parts = head.whole("parts", 1);
+    }
 }
 
 /// The losses of one rank by training step.
@@ -69,9 +88,11 @@ std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) 
       const auto least = weight.real("least"), most = weight.real("most"),
                  mean = weight.real("mean"), off = found->second.front().real("off");
       if (least && most && mean && off) loss.weights = {*least, *most, *mean, *off};
+      loss.product = found->second.front().real("product");
     }
     losses[stepOf(line)].push_back(std::move(loss));
   }
+  addHeadProducts(rank, losses);
   return losses;
 }
 

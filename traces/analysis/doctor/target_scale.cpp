@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/target_scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "traces/analysis/doctor/shared_readings.h"
+#include "traces/analysis/verify/recompute/step_loss.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/framework.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// What the losses of all ranks of a step say together.
+struct StepSums {
+  double least = 0, most = 0;  ///< weights of single targets, of a rank's loss
+  double targets = 0, tokens = 0, product = 0;
+  double head_product = 0;
+  std::int32_t microbatches = 1;
+  double rounding = 0;
+};
+
+bool isPlain(const CalledLoss& call) {
+  return !call.weighted && !call.tied && call.product && call.head_product && call.head_parts > 0 &&
+         call.weights && call.weights->mean > 0 && call.weights->off <= roundingShare(call.dtype);
+}
+
+bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
+  for (const CalledLoss& call : calls) {
+    if (call.targets == 0) continue;
+    if (!isPlain(call)) return false;
+    const double weight = call.weights->mean;
+    sums.least = sums.targets > 0 ? std::min(sums.least, weight) : weight;
+    sums.most = std::max(sums.most, weight);
+    sums.targets += static_cast<double>(call.targets);
+    sums.tokens += static_cast<double>(call.tokens);
+    sums.product += *call.product;
+    sums.microbatches = std::max(sums.microbatches, call.microbatch + 1);
+    sums.rounding = std::max({sums.rounding, 2e-3, 4 * roundingShare(call.dtype)});
+  }
+  return !calls.empty() && isPlain(calls.front());
+}
+
+/// Returns the sums; nullopt when a rank's are not known, or ranks have different gradients.
+std::optional<StepSums> sumsOf(const Trace& trace, std::int32_t train_step) {
+  StepSums sums;
+  std::vector<double> heads;
+  double parts = 1;
+  for (int rank = 0; rank < trace.worldSize(); ++rank) {
+    const auto calls = calledLosses(trace, train_step, WorldRank::of(rank));
+    if (!addCalls(calls, sums)) return std::nullopt;
+    heads.push_back(*calls.front().head_product);
+    parts = static_cast<double>(calls.front().head_parts);
+    sums.head_product += heads.back();
+  }
+  if (heads.empty() || !(sums.targets > 0) || sums.product == 0) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(heads);
+  if (parts == 1 && most - least > 1e-3 * std::abs(most)) return std::nullopt;
+  sums.head_product *= parts / static_cast<double>(heads.size());
+  return sums;
+}
+
+/// Returns which of these factors a number is; 0: none.
+double among(const std::set<double>& factors, double number, double rounding) {
+  for (const double factor : factors)
+    if (std::abs(number / factor - 1) <= rounding) return factor;
+  return 0;
+}
+
+std::string words(const StepSums& sums, double loss, double sync) {
+  return "The logits' gradients give one target the weight " + describeSignificant(sums.most, 4) +
+         " on every rank, which is " + describeSignificant(loss, 4) + " times 1 / " +
+         describeCount(static_cast<std::int64_t>(sums.targets), "target") +
+         " of all ranks, and the optimizer is given " + describeSignificant(sync, 4) +
+         " times the sum of what the ranks' logits give.";
+}
+
+TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
+  TargetScale reading;
+  reading.train_step = train_step;
+  const auto sums = sumsOf(trace, train_step);
+  if (!sums || sums->most - sums->least > sums->rounding * sums->most) return reading;
+  const double loss = sums->most * sums->targets, sync = sums->head_product / sums->product,
+               rounding = sums->rounding, world = trace.worldSize(), cp = trace.run()->cp;
+  if (among({1}, loss * sync, rounding) > 0) {
+    reading.are = TargetsScaled::kRight;
+    return reading;
+  }
+  // A mean over all tokens is a choice, and so are a sum of replicas' or of microbatches' means.
+  const bool of_tokens = among({1}, loss * sync * sums->tokens / sums->targets, rounding) > 0;
+  const bool of_others =
+      among({static_cast<double>(trace.run()->dp), static_cast<double>(sums->microbatches)},
+            loss * sync, rounding) > 0;
+  if (of_tokens || (of_others && loss * sync > 1)) return reading;
+  const bool is_loss_right = among({1}, loss, rounding) > 0;
+  reading.scale = is_loss_right ? among({cp, 1 / cp, world, 1 / world}, sync, rounding)
+                                : among({cp, 1 / cp}, loss * sync, rounding);
+  if (reading.scale > 0)
+    reading.are = among({1}, sync, rounding) > 0 ? TargetsScaled::kByLoss : TargetsScaled::kBySync;
+  reading.evidence = words(*sums, loss, sync);
+  return reading;
+}
+
+TargetScale computedTargetScale(const Trace& trace) {
+  TargetScale known;
+  if (!isForeign(trace) || !trace.run() || trace.run()->cp < 2 || trace.run()->tp > 1) return known;
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  for (const std::int32_t train_step : steps) {
+    TargetScale reading = ofStep(trace, train_step);
+    if (reading.are == TargetsScaled::kByLoss || reading.are == TargetsScaled::kBySync)
+      return reading;
+    if (reading.are == TargetsScaled::kRight) known = std::move(reading);
+  }
+  return known;
+}
+
+}  // namespace
+
+TargetScale readTargetScale(const Trace& trace) {
+  return SharedReadings::of(trace, computedTargetScale);
+}
+
+RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResult otherwise) {
+  if (otherwise.verdict != Verdict::kNotObservable) return otherwise;
+  if (targets.are == TargetsScaled::kRight) return clear();
+  if (targets.are != wrong) return otherwise;
+  const bool by_loss = wrong == TargetsScaled::kByLoss;
+  const std::string factor = targets.scale > 1
+                                 ? "times " + describeSignificant(targets.scale, 3)
+                                 : "divided by " + describeSignificant(1 / targets.scale, 3);
+  Finding finding;
+  finding.confidence = Confidence::kLikely;
+  finding.title = (by_loss ? "The loss is taken " : "The gradients are taken ") + factor;
+  finding.place = {targets.train_step, Layer::none(), Direction::kBackward, {}};
+  finding.buffer = by_loss ? "loss" : "grad";
+  finding.evidence =
+      targets.evidence + " This assumes that the loss is meant to be the mean over all targets.";
+  finding.remedy =
+      "Divide the summed loss by the number of all targets and sum the gradients over dp×cp. If "
+      "the gradients are averaged (data-parallel wrappers divide by their number of ranks), "
+      "multiply the loss by that number; otherwise by nothing.";
+  return found(std::move(finding));
+}
+
+}  // namespace ringscope::traces
