@@ -15,6 +15,7 @@ enum class LabelsAre {
   kPerhapsPerShard,  ///< the next token; ends of shards have none, and neither have others
   kShiftedTwice,     ///< the token after the next
   kTwicePerShard,    ///< the token after the next of those that the rank holds
+  kCutInOrder,       ///< the next token of equal parts in order, of which the rank has no tokens
   kOfOtherBatches,   ///< the next token, save where another rank of the group holds that
   kUnknown
 };

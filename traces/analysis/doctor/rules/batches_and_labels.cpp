@@ -178,7 +178,7 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
 RuleResult checkShiftLabelsPerShard(const Trace& trace) {
   const LabelReading labels = readLabels(trace);
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
-      labels.are == LabelsAre::kPerhapsPerShard)
+      labels.are == LabelsAre::kPerhapsPerShard || labels.are == LabelsAre::kCutInOrder)
     return unknownLabels(labels);
   if (labels.are == LabelsAre::kShiftedTwice)
     return undecided("needs labels that were shifted once; these were shifted twice");
@@ -207,7 +207,8 @@ RuleResult checkShiftLabelsPerShard(const Trace& trace) {
 // labels_shifted_twice: a label is the token after the next.
 RuleResult checkLabelsShiftedTwice(const Trace& trace) {
   const LabelReading labels = readLabels(trace);
-  if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches)
+  if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
+      labels.are == LabelsAre::kCutInOrder)
     return unknownLabels(labels);
   const bool within_shard = labels.are == LabelsAre::kTwicePerShard;
   if (labels.are != LabelsAre::kShiftedTwice && !within_shard) return clear();

@@ -7,6 +7,7 @@
 
 #include "traces/analysis/doctor/attention_passes.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/summed_activations.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/flows.h"
@@ -283,6 +284,7 @@ RuleResult checkWrongProcessGroup(const Trace& trace) {
       const bool elsewhere = isOfAttention(event) && event.peer.exists() &&
                              !std::ranges::binary_search(members, event.peer);
       if (elsewhere) return found(wrongProcessGroupFinding(trace, event, *cp));
+      if (auto summed = summedActivations(trace, event, *cp)) return found(std::move(*summed));
     }
   }
   return knows_groups ? clear() : notObservable("needs which ranks share a sequence");

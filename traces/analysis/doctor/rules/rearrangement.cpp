@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/analysis/doctor/cut_in_order.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/shard_lengths.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
@@ -49,6 +50,7 @@ Finding differentBuffers(const ShardRecord& tokens, const std::vector<TokenIndex
 }  // namespace
 
 RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
+  if (auto in_order = cutInOrder(trace)) return found(std::move(*in_order));
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<const ShardRecord*>> by_rank;
   for (const ShardRecord& shard : trace.shards())
     if (shard.sharded && !shard.global_from_local.empty() && localLength(shard).value_or(0) > 0)

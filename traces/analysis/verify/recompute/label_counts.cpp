@@ -26,9 +26,11 @@ class LabelCounter {
   LabelCounter(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
 
   LabelCounts read() {
-    for (const RankTokens& rank : all_.ranks())
+    for (const RankTokens& rank : all_.ranks()) {
       for (std::size_t row = 0; row < rank.rows(); ++row)
         for (std::size_t i = 0; i < rank.tokens.size(); ++i) readToken(rank, row, i);
+      before_ += static_cast<std::int64_t>(rank.tokens.size());
+    }
     return counts_;
   }
 
@@ -67,6 +69,9 @@ class LabelCounter {
       else
         ++second.unlike;
     };
+    if (all_.complete())
+      compare(counts_.in_order,
+              all_.id(TokenIndex::of(before_ + static_cast<std::int64_t>(i) + 1), row));
     compare(counts_.of_sequence, all_.id(rank.tokens[i].next().next(), row));
     if (i + 1 < rank.tokens.size())
       compare(counts_.of_shard, all_.id(rank.tokens[i + 1].next(), row));
@@ -102,6 +107,7 @@ class LabelCounter {
   const SequenceTokens& all_;
   const IntentRecord* meant_;
   LabelCounts counts_;
+  std::int64_t before_ = 0;  ///< tokens of the ranks before this one
 };
 
 }  // namespace
@@ -122,6 +128,7 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
   of_sequence += more.of_sequence;
   of_shard += more.of_shard;
   within_shard += more.within_shard;
+  in_order += more.in_order;
   if (first.isNone()) first = more.first;
   return *this;
 }

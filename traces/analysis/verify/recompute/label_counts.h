@@ -5,7 +5,7 @@
 
 namespace ringscope::traces {
 
-/// The evidence for one way in which labels may have been shifted by two tokens.
+/// The evidence for one way in which labels may have been shifted or cut.
 struct SecondShift {
   std::int64_t unlike = 0;  ///< labels that contradict it
   std::int64_t like = 0;    ///< labels that agree with it and are not the next token
@@ -27,6 +27,8 @@ struct LabelCounts {
   SecondShift of_shard;           ///< shift after sharding: the label that the rank's next token
                                   ///< should have
   SecondShift within_shard;       ///< two shifts after sharding: the token after the rank's next
+  SecondShift in_order;           ///< labels of equal parts in the sequence's order, which the
+                                  ///< ranks' tokens are not
   std::int64_t lost = 0;          ///< labels ignored at the end of a shard although both neighbours
                                   ///< are not
   std::int64_t undeclared = 0;    ///< labels that are lost unless a document ends there

@@ -187,8 +187,11 @@ class EventLines {
     event.bytes = line.whole("bytes", 0);
     event.group = groupFor(line);
     const bool of_gradients = !line.texts("gradients").empty() || line.has("sums_for");
+    const bool of_layer =
+        kind == "all_reduce" && line.text("pass") == "forward" && event.place.layer.exists();
     event.payload = of_gradients        ? Payload::kGrads
                     : line.has("value") ? Payload::kScalars
+                    : of_layer          ? Payload::kActivations
                                         : Payload::kNone;
     if (event.payload == Payload::kGrads) event.place.direction = Direction::kBackward;
     job_.events.push_back(event);

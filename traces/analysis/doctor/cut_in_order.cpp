@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/cut_in_order.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "traces/analysis/doctor/label_reading.h"
+#include "traces/analysis/verify/recompute/sequence_tokens.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+Finding findingOf(const Place& place, WorldRank rank, const char* buffer, std::string evidence) {
+  return {.confidence = Confidence::kLikely,
+          .title = "Buffers are dealt to the ranks in different ways",
+          .place = place,
+          .rank = rank,
+          .buffer = buffer,
+          .evidence = std::move(evidence) +
+                      " of equal parts in the sequence's order, and the ranks' tokens are dealt "
+                      "otherwise.",
+          .remedy =
+              "Cut this buffer with the tokens: context_parallel(buffers=[input_ids, labels, "
+              "position_ids], …); what is made elsewhere must be rearranged alike."};
+}
+
+/// Reports whether position ids count equal parts of the sequence, and tokens are others.
+bool countParts(const std::vector<double>& ids, const std::vector<TokenIndex>& tokens,
+                std::int64_t seat) {
+  if (tokens.empty() || ids.empty() || ids.size() % tokens.size() != 0) return false;
+  bool other = false;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto local = static_cast<std::int64_t>(i % tokens.size());
+    const std::int64_t in_order = seat * std::ssize(tokens) + local;
+    if (ids[i] != static_cast<double>(in_order)) return false;
+    other = other || tokens[i % tokens.size()].value() != in_order;
+  }
+  return other;
+}
+
+/// Finds a cp group whose position ids, all of them, count equal parts in order.
+std::optional<Finding> positionsInOrder(const Trace& trace) {
+  std::map<std::pair<std::int32_t, const GroupRecord*>, std::pair<bool, const TensorRecord*>> all;
+  for (const TensorRecord& tensor : trace.tensors()) {
+    if (tensor.tensor.kind != TensorKind::kPositionIds) continue;
+    const GroupRecord* cp = trace.groupContaining(tensor.rank, GroupAxis::kCp);
+    const ShardRecord* shard = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
+    const auto ids = trace.values(tensor);
+    if (!cp || cp->members.size() < 2 || !shard || !ids) continue;
+    const auto seat = std::ranges::find(cp->members, tensor.rank) - cp->members.begin();
+    auto& [holds, first] =
+        all.try_emplace({tensor.place.train_step, cp}, true, &tensor).first->second;
+    holds = holds && countParts(*ids, tokensIn(*shard, ids->size()), seat);
+  }
+  for (const auto& [group, result] : all)
+    if (result.first)
+      return findingOf(result.second->place, result.second->rank, "position_ids",
+                       "All position ids are those");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> cutInOrder(const Trace& trace) {
+  const LabelReading labels = readLabels(trace);
+  if (labels.are == LabelsAre::kCutInOrder)
+    return findingOf(labels.place, labels.rank, "labels",
+                     "Of " + describeCount(labels.targets, "label") + " " +
+                         describeCount(labels.wrong) +
+                         " are not the next token; all of them are the next tokens");
+  return positionsInOrder(trace);
+}
+
+}  // namespace ringscope::traces
