@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right cases of job.py."""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.nn.functional import all_gather
+from torch.nn.parallel import DistributedDataParallel
+
+from job import GPT, LENGTH, VOCABULARY, WIDTH, Job, angles
+
+
+class Plain(Job):
+    pass
+
+
+class Prompts(Job):
+    prompt = 21
+
+
+class Replicas(Job):
+    """Two replicas of dp with a sequence each."""
+
+    dp = 2
+    prompt = 13
+
+
+class LearnedPositions(Job):
+    """Positions are embedded and not rotated."""
+
+    def make_model(self):
+        model = super().make_model()
+        model.wpe = nn.Embedding(LENGTH, WIDTH)
+        return model
+
+    def batch(self, step):
+        return {**super().batch(step), "places": torch.arange(LENGTH)[None]}
+
+    def logits(self, buffers):
+        model = self.model
+        x = model.wte(buffers["ids"]) + model.wpe(buffers["places"])
+        for block in model.h:
+            x = block(x, None)
+        return model.lm_head(model.ln_f(x))
+
+
+class NoPositions(Job):
+    """A model without positions: its keys depend on tokens alone."""
+
+    def logits(self, buffers):
+        model = self.model
+        x = model.wte(buffers["ids"])
+        for block in model.h:
+            x = block(x, None)
+        return model.lm_head(model.ln_f(x))
+
+
+class RelativeAngles(Job):
+    """All positions are moved by as much, which changes no score."""
+
+    def batch(self, step):
+        return {**super().batch(step), "rotations": angles(torch.arange(LENGTH) + 17)}
+
+
+class EqualMeans(Job):
+    """Ranks have as many targets each, so the mean of their means is right."""
+
+    def loss(self, logits, labels, count):
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten()) / self.world
+
+
+class Averaged(Job):
+    """Gradients are averaged, and the loss is multiplied by the number of ranks."""
+
+    prompt = 21
+
+    def loss(self, logits, labels, count):
+        return super().loss(logits, labels, count) * self.world
+
+    def sync(self):
+        for parameter in self.model.parameters():
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= self.world
+
+
+class Sums(Job):
+    """The loss is a sum over targets, and the gradients are divided by their number."""
+
+    prompt = 21
+
+    def loss(self, logits, labels, count):
+        self.divisor = count
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+
+    def sync(self):
+        super().sync()
+        for parameter in self.model.parameters():
+            parameter.grad /= self.divisor
+
+
+class Ddp(Job):
+    dp = 2
+    prompt = 13
+
+    def make_model(self):
+        return DistributedDataParallel(super().make_model())
+
+    def loss(self, logits, labels, count):
+        return super().loss(logits, labels, count) * self.world
+
+    def sync(self):
+        pass
+
+
+class Fsdp(Ddp):
+    def make_model(self):
+        model = Job.make_model(self)
+        mesh = self.mesh["dp", "cp"]._flatten("all")
+        for block in model.h:
+            fully_shard(block, mesh=mesh)
+        return fully_shard(model, mesh=mesh)
+
+
+class ReplicaMeans(Ddp):
+    """Each replica's loss is the mean over its own targets, and DDP averages the replicas."""
+
+    def count(self, buffers):
+        return (buffers["labels"] != -100).sum()
+
+    def loss(self, logits, labels, count):
+        return super().loss(logits, labels, count) / self.dp
+
+
+class Clipped(Job):
+    def sync(self):
+        super().sync()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 0.1)
+
+
+class Accumulated(Job):
+    microbatches = 3
+    prompt = 13
+
+
+class Smoothed(Job):
+    def loss(self, logits, labels, count):
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum", label_smoothing=0.1) / count
+
+
+class ZLoss(Job):
+    def loss(self, logits, labels, count):
+        return super().loss(logits, labels, count) + 1e-3 * logits.logsumexp(-1).square().sum() / count
+
+
+class Autocast(Job):
+    prompt = 21
+
+    def logits(self, buffers):
+        with torch.autocast("cpu", torch.bfloat16):
+            return super().logits(buffers).float()
+
+
+class Bfloat16(Job):
+    def make_model(self):
+        return super().make_model().bfloat16()
+
+    def logits(self, buffers):
+        return super().logits(buffers).float()
+
+
+class Tied(Job):
+    def make_model(self):
+        model = super().make_model()
+        model.lm_head.weight = model.wte.weight
+        return model
+
+
+class OwnScale(Job):
+    def make_model(self):
+        model = super().make_model()
+        for block in model.h:
+            block.scale = 0.5
+        return model
+
+
+class LossMask(Job):
+    """The loss is weighted by a mask that is cut with the tokens."""
+
+    def batch(self, step):
+        random = torch.Generator().manual_seed(step)
+        return {**super().batch(step), "loss_mask": (torch.rand(1, LENGTH, generator=random) < 0.5).float()}
+
+    def count(self, buffers):
+        return buffers["loss_mask"].sum()
+
+    def forward(self, buffers, count):
+        each = F.cross_entropy(self.logits(buffers).flatten(0, 1), buffers["labels"].flatten(), reduction="none")
+        return (each * buffers["loss_mask"].flatten()).sum() / count
+
+
+class Advantages(LossMask):
+    """Each token's loss is weighted by a number of its own."""
+
+    def batch(self, step):
+        advantages = torch.randn(1, LENGTH, generator=torch.Generator().manual_seed(step))
+        return {**Job.batch(self, step), "loss_mask": advantages}
+
+    def count(self, buffers):
+        return LENGTH
+
+
+class Teacher(Job):
+    """Distillation: the loss is the divergence from a teacher's logits, which are cut with the tokens."""
+
+    def batch(self, step):
+        teacher = torch.randn(1, LENGTH, VOCABULARY, generator=torch.Generator().manual_seed(step))
+        return {**super().batch(step), "teacher": teacher}
+
+    def forward(self, buffers, count):
+        student = self.logits(buffers).log_softmax(-1)
+        return F.kl_div(student, buffers["teacher"].softmax(-1), reduction="sum") / count
+
+
+class Gathered(Job):
+    """Every rank computes the loss of all gathered logits. Backward sums what ranks bring, so each takes its part."""
+
+    def batch(self, step):
+        self.whole = super().batch(step)["labels"]
+        return super().batch(step)
+
+    def forward(self, buffers, count):
+        own = self.logits(buffers)
+        labels = torch.cat([part.clone() for part in self.gather(buffers["labels"])], 1)
+        logits = torch.cat(all_gather(own, group=self.cp.get_group()), 1)
+        return self.loss(logits, labels, count) / self.share()
+
+    def gather(self, part):
+        parts = [torch.empty_like(part) for _ in range(self.cp.size())]
+        dist.all_gather(parts, part.contiguous(), group=self.cp.get_group())
+        return parts
+
+    def share(self):
+        return self.cp.size()
+
+
+class EvaluatedBetween(Job):
+    def step(self, step):
+        super().step(step)
+        buffers = self.batch(1000 + step)
+        with torch.no_grad(), self.sharded(buffers):
+            loss = self.forward(buffers, LENGTH)
+        self.report(loss)
+
+
+class EqualWeightsByBroadcast(Job):
+    """Ranks make different weights, and rank 0 sends its own."""
+
+    def make_model(self):
+        torch.manual_seed(dist.get_rank())
+        model = GPT()
+        for parameter in model.parameters():
+            dist.broadcast(parameter.data, 0)
+        return model
+
+
+class RepeatedTokens(Job):
+    """Few different tokens, so the same token is at the same local place of several ranks."""
+
+    def sequence(self, step):
+        return super().sequence(step) % 3
+
+
+class TwoSequences(Job):
+    def sequence(self, step):
+        return torch.cat([super(TwoSequences, self).sequence(step), super(TwoSequences, self).sequence(step + 50)])

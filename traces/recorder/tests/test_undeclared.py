@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The doctor's findings in jobs that declare, annotate and log nothing: the cases in strangers/ and the example jobs
+under context_parallel without their calls of ringscope. A few of them, or all with RINGSCOPE_JOBS=all, which
+scripts/campaign undeclared_jobs sets."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+from jobs import HERE, findings, missing, path_of, program, table, torchrun
+
+STRANGERS = os.path.join(HERE, "strangers")
+_SAMPLE = ("Sums", "RestartedRotations", "LossTimesCp", "LabelsNotCut")
+# Mistakes that one recorded step does not show without a word of the job: a window that is only declared, and a sum
+# that is lost in a later step.
+_NEED_A_WORD = {"window_dropped", "sync_lost_later"}
+# Without a logged loss, a factor of the loss and one of backward's beginning are the same.
+_SCALED = {"loss_scaled_by_cp", "grad_scaled_by_cp"}
+
+
+def strangers():
+    """Returns (name, processes, findings that are right, {None} for a right job) of each case."""
+    sys.path.insert(0, STRANGERS)
+    try:
+        import right
+        import wrong
+    finally:
+        sys.path.remove(STRANGERS)
+    cases = []
+    for module in (right, wrong):
+        for name, case in vars(module).items():
+            if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
+                found = case.finding if module is wrong else None
+                processes = 2 if case.dp == 1 else 2 * case.dp
+                cases.append((name, processes, set(found) if isinstance(found, tuple) else {found}))
+    return cases
+
+
+def examples():
+    """Returns the same of the example jobs of context_parallel. Rings of their own need annotations."""
+    cases = []
+    for script, processes, found in table():
+        with open(path_of(script), encoding="utf-8") as file:
+            text = file.read()
+        if script not in _NEED_A_WORD and not re.search("hand_|ring_attention|ulysses", text) and processes < 8:
+            cases.append((script, processes, _SCALED if found in _SCALED else {found}))
+    return cases
+
+
+class Undeclared(unittest.TestCase):
+    def first_finding(self, processes, *command):
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run")
+            torchrun(*command, processes=processes, RINGSCOPE_RECORD=folder)
+            found = findings(folder)
+            return found[0] if found else None
+
+    @unittest.skipIf(program() is None, "the command line is not built")
+    def test_strangers_jobs_have_no_finding_and_wrong_ones_their_mistake_first(self):
+        every = os.environ.get("RINGSCOPE_JOBS") == "all"
+        for name, processes, expected in strangers():
+            if every or name in _SAMPLE:
+                with self.subTest(name):
+                    job = os.path.join(STRANGERS, "job.py")
+                    found = self.first_finding(processes, "-m", "ringscope", job, name)
+                    self.assertIn(found, expected)
+
+    @unittest.skipIf(program() is None, "the command line is not built")
+    def test_example_jobs_without_their_declarations_have_the_same_first_finding(self):
+        if os.environ.get("RINGSCOPE_JOBS") != "all":
+            self.skipTest("scripts/campaign undeclared_jobs runs them")
+        for script, processes, expected in examples():
+            with self.subTest(script, processes=processes):
+                if absent := missing(script):
+                    self.skipTest(f"it needs {' and '.join(sorted(absent))}")
+                undeclared = os.path.join(HERE, "undeclared.py")
+                self.assertIn(self.first_finding(processes, undeclared, path_of(script)), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
