@@ -44,7 +44,7 @@ bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
 }
 
 /// Returns the sums; nullopt when a rank's are not known, or ranks have different gradients.
-std::optional<StepSums> sumsOf(const Trace& trace, std::int32_t train_step) {
+std::optional<StepSums> stepSums(const Trace& trace, std::int32_t train_step) {
   StepSums sums;
   std::vector<double> heads;
   double parts = 1;
@@ -80,7 +80,7 @@ std::string words(const StepSums& sums, double loss, double sync) {
 TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   TargetScale reading;
   reading.train_step = train_step;
-  const auto sums = sumsOf(trace, train_step);
+  const auto sums = stepSums(trace, train_step);
   if (!sums || sums->most - sums->least > sums->rounding * sums->most) return reading;
   const double loss = sums->most * sums->targets, sync = sums->head_product / sums->product,
                rounding = sums->rounding, world = trace.worldSize(), cp = trace.run()->cp;

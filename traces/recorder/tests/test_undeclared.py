@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from jobs import HERE, findings, missing, path_of, program, table, torchrun
+from jobs import HERE, PACKAGE, findings, missing, path_of, program, table, torchrun
 
 STRANGERS = os.path.join(HERE, "strangers")
 _SAMPLE = ("Sums", "RestartedRotations", "LossTimesCp", "LabelsNotCut")
@@ -22,7 +22,7 @@ _SCALED = {"loss_scaled_by_cp", "grad_scaled_by_cp"}
 
 def strangers():
     """Returns (name, processes, findings that are right, {None} for a right job) of each case."""
-    sys.path.insert(0, STRANGERS)
+    sys.path[:0] = [STRANGERS, PACKAGE]
     try:
         import right
         import wrong
