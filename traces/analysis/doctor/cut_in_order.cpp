@@ -13,8 +13,8 @@
 namespace ringscope::traces {
 namespace {
 
-Finding findingOfOrder(const Place& place, WorldRank rank, const char* buffer,
-                       std::string evidence) {
+Finding describeOrder(const Place& place, WorldRank rank, const char* buffer,
+                      std::string evidence) {
   return {.confidence = Confidence::kLikely,
           .title = "Buffers are dealt to the ranks in different ways",
           .place = place,
@@ -58,8 +58,8 @@ std::optional<Finding> positionsInOrder(const Trace& trace) {
   }
   for (const auto& [group, result] : all)
     if (result.first)
-      return findingOfOrder(result.second->place, result.second->rank, "position_ids",
-                            "All position ids are those");
+      return describeOrder(result.second->place, result.second->rank, "position_ids",
+                           "All position ids are those");
   return std::nullopt;
 }
 
@@ -68,10 +68,10 @@ std::optional<Finding> positionsInOrder(const Trace& trace) {
 std::optional<Finding> cutInOrder(const Trace& trace) {
   const LabelReading labels = readLabels(trace);
   if (labels.are == LabelsAre::kCutInOrder)
-    return findingOfOrder(labels.place, labels.rank, "labels",
-                          "Of " + describeCount(labels.targets, "label") + " " +
-                              describeCount(labels.wrong) +
-                              " are not the next token; all of them are the next tokens");
+    return describeOrder(labels.place, labels.rank, "labels",
+                         "Of " + describeCount(labels.targets, "label") + " " +
+                             describeCount(labels.wrong) +
+                             " are not the next token; all of them are the next tokens");
   return positionsInOrder(trace);
 }
 

@@ -16,8 +16,8 @@ std::int64_t sizeInBytes(const TensorRecord& tensor) {
   return bytes;
 }
 
-/// Reports whether an event sums as many numbers as the rank's queries have. Of other sizes are
-/// statistics, and sequences that ranks fill in turn.
+/// Reports whether an event sums as many numbers as the rank's queries have. Sums of other sizes
+/// are statistics, or sequences that ranks fill in turn.
 bool sumsAllActivations(const Trace& trace, const Event& event) {
   if (event.kind != EventKind::kCollective || event.payload != Payload::kActivations) return false;
   const TensorRecord* query =

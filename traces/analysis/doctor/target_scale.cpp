@@ -13,7 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
-/// What the losses of all ranks of a step say together.
+/// Sums over the losses of all ranks in a step.
 struct StepSums {
   double least = 0, most = 0;  ///< weights of single targets, of a rank's loss
   double targets = 0, tokens = 0, product = 0;
