@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+
 #include "tests/support/recorded_layer.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/format/schema/attention_facts.h"
+#include "traces/format/schema/declared.h"
 
 namespace ringscope::traces {
 namespace {
@@ -69,6 +73,65 @@ TEST(VerifyFittedTest, UnrecordedSinksAreInferredPerHead) {
   const LayerCheck layer = check(recorded);
   EXPECT_EQ(layer.fits, AttentionFits::kOther);
   EXPECT_LE(layer.worstRatio(), 1);
+}
+
+/// Checks attention that the recorder recognised and whose mask is taken to be causal.
+LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
+  const auto trace = layer.record();
+  trace->add(Note{kRecorderNote, std::string(R"({"attention":")") + attention + "\"}"});
+  IntentRecord causal = trace->intents().front();
+  causal.mask = MaskKind::kCausal;
+  causal.window = 0;
+  trace->add(causal);
+  std::vector<WorldRank> members;
+  for (int rank = 0; rank < trace->worldSize(); ++rank) members.push_back(WorldRank::of(rank));
+  return checkLayer(*trace, {0, Layer::of(0), 0}, members, 1e12);
+}
+
+/// Makes the first `prefix` tokens attend all of each other.
+void attendPrefix(RecordedLayer& layer, const LayerSpec& spec, std::int64_t prefix) {
+  for (std::int64_t head = 0; head < spec.heads; ++head)
+    for (std::int64_t query = 0; query < prefix; ++query) {
+      const auto q = layer.row(TensorKind::kQ, 0, head, query);
+      double sum = 0;
+      std::vector<double> out(q.size(), 0);
+      for (std::int64_t key = 0; key < prefix; ++key) {
+        const auto k = layer.row(TensorKind::kK, 0, head, key),
+                   v = layer.row(TensorKind::kV, 0, head, key);
+        const double weight = std::exp(std::inner_product(q.begin(), q.end(), k.begin(), 0.0) /
+                                       std::sqrt(static_cast<double>(q.size())));
+        sum += weight;
+        for (std::size_t d = 0; d < out.size(); ++d) out[d] += weight * v[d];
+      }
+      const auto row = layer.row(TensorKind::kOut, 0, head, query);
+      for (std::size_t d = 0; d < out.size(); ++d) row[d] = static_cast<float>(out[d] / sum);
+      layer.row(TensorKind::kLse, 0, head, query)[0] = static_cast<float>(std::log(sum));
+    }
+}
+
+TEST(VerifyFittedTest, AWindowOfRecognisedAttentionIsInferred) {
+  LayerSpec spec = importedLayer();
+  spec.intent = "mask=window window=16";
+  const LayerCheck layer = checkRecognised(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kOther);
+  EXPECT_LE(layer.worstRatio(), 1);
+  EXPECT_NE(layer.fits_words.find("a sliding window of 16 keys"), std::string::npos);
+}
+
+TEST(VerifyFittedTest, AWindowOfDeclaredCausalAttentionIsWrong) {
+  LayerSpec spec = importedLayer();
+  spec.intent = "mask=window window=16";
+  EXPECT_GT(checkRecognised(RecordedLayer(spec), "annotated").worstRatio(), 100);
+}
+
+TEST(VerifyFittedTest, APrefixOfRecognisedAttentionIsNotJudged) {
+  const LayerSpec spec = importedLayer();
+  RecordedLayer recorded(spec);
+  attendPrefix(recorded, spec, 21);
+  const LayerCheck layer = checkRecognised(recorded);
+  EXPECT_EQ(layer.fits, AttentionFits::kNothing);
+  EXPECT_TRUE(layer.right());
+  EXPECT_NE(layer.fits_words.find("first 21 tokens attend all of each other"), std::string::npos);
 }
 
 TEST(VerifyFittedTest, RowsThatAgreeShowWhatTheOthersShouldBe) {

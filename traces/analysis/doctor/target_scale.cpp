@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "traces/analysis/doctor/shared_readings.h"
@@ -46,23 +47,23 @@ bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
 /// Returns the sums; nullopt when a rank's are not known, or ranks have different gradients.
 std::optional<StepSums> stepSums(const Trace& trace, std::int32_t train_step) {
   StepSums sums;
-  std::vector<double> heads;
-  double parts = 1;
+  double parts = 1, least = std::numeric_limits<double>::infinity(), most = -least;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
     const auto calls = calledLosses(trace, train_step, WorldRank::of(rank));
     if (!addCalls(calls, sums)) return std::nullopt;
-    heads.push_back(*calls.front().head_product);
+    const double product = *calls.front().head_product;
     parts = static_cast<double>(calls.front().head_parts);
-    sums.head_product += heads.back();
+    least = std::min(least, product);
+    most = std::max(most, product);
+    sums.head_product += product;
   }
-  if (heads.empty() || !(sums.targets > 0) || sums.product == 0) return std::nullopt;
-  const auto [least, most] = std::ranges::minmax(heads);
+  if (!(sums.targets > 0) || sums.product == 0) return std::nullopt;
   if (parts == 1 && most - least > 1e-3 * std::abs(most)) return std::nullopt;
-  sums.head_product *= parts / static_cast<double>(heads.size());
+  sums.head_product *= parts / trace.worldSize();
   return sums;
 }
 
-/// Returns which of these factors a number is; 0: none.
+/// Returns the factor that a number equals within rounding; 0 when it equals none.
 double among(const std::set<double>& factors, double number, double rounding) {
   for (const double factor : factors)
     if (std::abs(number / factor - 1) <= rounding) return factor;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "traces/analysis/verify/recompute/meant_attention.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_tokens.h"
+#include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
 namespace {
@@ -38,6 +40,7 @@ class Fitter {
                 "the recorded output agrees with attention within the " +
                     describeCount(std::ssize(documents), "document") +
                     " that the position ids show");
+    if (auto unstated = withUnstatedMask()) return *unstated;
     for (const AttentionMask& mask :
          documents.empty() ? std::vector{mask_} : std::vector{mask_, by_document})
       if (auto fitted = withOtherScores(mask)) return *fitted;
@@ -127,6 +130,54 @@ class Fitter {
                            number(1 / std::sqrt(static_cast<double>(layer_.head_dim))) + ")";
     return unmeant ? as(AttentionFits::kUnmeant, layer_, mask_, words)
                    : as(AttentionFits::kOther, other, mask, words);
+  }
+
+  /// Returns the tokens of rows that are wrong under the stated attention, ascending.
+  std::vector<std::int64_t> wrongTokens() const {
+    const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    std::set<std::int64_t> tokens;
+    for (std::size_t row = 0; row < out->ratios.size(); ++row)
+      if (out->ratios[row] > 1) tokens.insert(tokenAt(row));
+    return {tokens.begin(), tokens.end()};
+  }
+  std::int64_t tokenAt(std::size_t row) const {
+    return layer_.tokens[selection_.rows[row % selection_.rows.size()]].value();
+  }
+
+  /// Tries masks that recognised attention may have without stating them: a sliding window, and a
+  /// prefix whose tokens attend all of it.
+  std::optional<FittedAttention> withUnstatedMask() const {
+    const auto request = recorderRequest(trace_);
+    if (!request || !request->recognised || !mask_.causal || mask_.window > 0) return std::nullopt;
+    const std::vector<std::int64_t> wrong = wrongTokens();
+    // The first wrong row lies behind the window, by little if far keys weigh little.
+    constexpr std::int64_t kMostTries = 8;
+    for (std::int64_t window = wrong.front(); window > wrong.front() - kMostTries; --window) {
+      AttentionMask other = mask_;
+      other.window = window;
+      if (window > 0 && agrees(layer_, other))
+        return as(AttentionFits::kOther, layer_, other,
+                  "the recorded output agrees with a sliding window of " +
+                      describeCount(window, "key") + ", which nothing recorded states");
+    }
+    for (std::int64_t prefix = wrong.back() + 2; prefix < wrong.back() + 2 + kMostTries; ++prefix)
+      if (!mask_.by_document && agreesWithPrefix(prefix))
+        return as(AttentionFits::kNothing, layer_, mask_,
+                  "the recorded output agrees with attention whose first " +
+                      describeCount(prefix, "token") +
+                      " attend all of each other, which nothing recorded states");
+    return std::nullopt;
+  }
+
+  /// Reports whether the rows of a prefix agree with attention of all its keys.
+  bool agreesWithPrefix(std::int64_t prefix) const {
+    const std::int64_t length = layer_.tokens.back().value() + 1;
+    if (prefix >= length) return false;
+    const AttentionMask halves{false, 0, true, {{0, prefix}, {prefix, length}}};
+    const TensorCheck out = compared(layer_, halves);
+    for (std::size_t row = 0; row < out.ratios.size(); ++row)
+      if (tokenAt(row) < prefix && !(out.ratios[row] <= 1)) return false;
+    return true;
   }
 
   /// Tries attention of all keys, and of all earlier keys.
