@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "tests/support/place_at.h"
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/analysis/doctor/diagnosis.h"
