@@ -65,7 +65,7 @@ class Options(unittest.TestCase):
         lines = recorded(torch.arange(4)[None])
         self.assertEqual([(g["name"], g["buffer"]) for g in of_kind(lines, "given")], [("pos", "pos")])
         tensors = [t for t in of_kind(lines, "tensor") if t["what"] == "position_ids"]
-        self.assertEqual([t["shape"] for t in tensors], [[1, 4]])
+        self.assertEqual([(t["name"], t["shape"]) for t in tensors], [("pos", [1, 4]), ("embedding", [1, 4])])
 
     def test_a_pos_of_real_numbers_is_no_position_id(self):
         lines = recorded(torch.zeros(1, 4, 4))
