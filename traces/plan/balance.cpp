@@ -41,18 +41,24 @@ std::int64_t lengthUnit(Balance balance, std::int32_t cp) {
 
 std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
                                    const std::vector<DealtShard>& shards) {
-  if (cp < 1 || length < cp) return std::nullopt;
-  for (std::size_t b = 0; b < kValueCount<Balance>; ++b) {
-    const auto balance = static_cast<Balance>(b);
-    if (dealsDocuments(balance) || length % lengthUnit(balance, cp) != 0) continue;
-    const ShardLayout layout(length, cp, balance);
+  for (const ShardLayout& layout : sequenceLayouts(length, cp))
     if (std::ranges::all_of(shards, [&](const DealtShard& shard) {
           return shard.rank.value() < cp &&
                  joinedInOrder(shard.global_from_local) == joinedInOrder(layout.runs(shard.rank));
         }))
-      return balance;
-  }
+      return layout.balance();
   return std::nullopt;
+}
+
+std::vector<ShardLayout> sequenceLayouts(std::int64_t length, std::int32_t cp) {
+  std::vector<ShardLayout> layouts;
+  if (cp < 1 || length < cp) return layouts;
+  for (std::size_t b = 0; b < kValueCount<Balance>; ++b) {
+    const auto balance = static_cast<Balance>(b);
+    if (!dealsDocuments(balance) && length % lengthUnit(balance, cp) == 0)
+      layouts.emplace_back(length, cp, balance);
+  }
+  return layouts;
 }
 
 }  // namespace ringscope::traces

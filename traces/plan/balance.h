@@ -40,4 +40,9 @@ struct DealtShard {
 std::optional<Balance> findBalance(std::int64_t length, std::int32_t cp,
                                    const std::vector<DealtShard>& shards);
 
+class ShardLayout;
+/// Returns the layouts by which `cp` ranks can be dealt a sequence of this length: one per balance
+/// that deals a sequence as a whole.
+std::vector<ShardLayout> sequenceLayouts(std::int64_t length, std::int32_t cp);
+
 }  // namespace ringscope::traces

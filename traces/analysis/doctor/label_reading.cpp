@@ -20,9 +20,8 @@ constexpr double kNoCoincidence = 1e-4;
 /// neighbours of each have a target.
 /// - If other labels are left out, those between two targets tell how often this happens within
 ///   shards: `alone` of `between`. Beforehand a rate near 0 is expected (Beta(1/4, 1/4)).
-/// - If no other label is left out, all rates count as equally probable. The probability that
-/// `lost`
-///   labels and no other are left out is then B(lost + 1, labels + 1).
+/// - If no other label is left out, all rates count as equally probable. Then `lost` labels and no
+///   other are left out with the probability B(lost + 1, labels + 1).
 double chanceOf(const LabelCounts& c) {
   constexpr double kPrior = 0.25;
   const auto lost = static_cast<double>(c.lost), labels = static_cast<double>(c.labels);

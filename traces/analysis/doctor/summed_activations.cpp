@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/summed_activations.h"
 
-#include <algorithm>
-
 #include "traces/analysis/doctor/wrong_rows.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
 namespace {
@@ -30,11 +29,8 @@ bool sumsAllActivations(const Trace& trace, const Event& event) {
 std::optional<Finding> summedActivations(const Trace& trace, const Event& event,
                                          const GroupRecord& cp) {
   if (!sumsAllActivations(trace, event)) return std::nullopt;
-  const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
-  if (group == trace.groups().end()) return std::nullopt;
-  const auto shared = std::ranges::count_if(
-      group->members, [&](WorldRank rank) { return std::ranges::count(cp.members, rank) > 0; });
-  if (shared < 2) return std::nullopt;
+  const GroupRecord* group = groupWithin(trace, event, cp);
+  if (!group) return std::nullopt;
   return Finding{
       .confidence = Confidence::kLikely,
       .title = "Activations are summed over ranks with different tokens",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/trace/sequence_groups.h"
 
+#include <algorithm>
+
 namespace ringscope::traces {
 
 std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace) {
@@ -13,6 +15,14 @@ std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace) {
       groups.back().push_back(WorldRank::of(rank));
   }
   return groups;
+}
+
+const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp) {
+  const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
+  if (group == trace.groups().end()) return nullptr;
+  const auto shared = std::ranges::count_if(
+      group->members, [&](WorldRank rank) { return std::ranges::count(cp.members, rank) > 0; });
+  return shared > 1 ? &*group : nullptr;
 }
 
 }  // namespace ringscope::traces

@@ -12,4 +12,8 @@ namespace ringscope::traces {
 /// group ranks. A trace without recorded groups has one group, of all its ranks.
 std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace);
 
+/// Returns the group of an event if at least two of its ranks share the sequence of the group `cp`;
+/// otherwise null.
+const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp);
+
 }  // namespace ringscope::traces

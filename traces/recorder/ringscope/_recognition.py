@@ -87,7 +87,7 @@ class Recognition:
             return self._backward(backward)
         if not running:
             return None
-        sent = [_content(list(tensors_in(argument))) for argument in args if any(True for _ in tensors_in(argument))]
+        sent = [_content(found) for found in (list(tensors_in(argument)) for argument in args) if found]
         running = [frame for frame in running if self._sends(frame, kind, sent)]
         if not running or sys.getprofile() is not None:
             return None

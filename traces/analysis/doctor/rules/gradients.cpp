@@ -9,6 +9,7 @@
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/target_scale.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
 #include "traces/format/trace/step_log.h"
 
 namespace ringscope::traces {
@@ -190,14 +191,9 @@ std::optional<Finding> unclippedSum(const Trace& trace) {
 bool sumsLater(const Trace& trace, const Event& clip) {
   const GroupRecord* cp = trace.groupContaining(clip.rank, GroupAxis::kCp);
   return cp && std::ranges::any_of(trace.events(clip.rank), [&](const Event& event) {
-           if (event.kind != EventKind::kCollective || event.payload != Payload::kGrads ||
-               event.place.train_step != clip.place.train_step || event.begin_ns < clip.end_ns)
-             return false;
-           const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
-           return group != trace.groups().end() &&
-                  std::ranges::count_if(group->members, [&](WorldRank rank) {
-                    return std::ranges::count(cp->members, rank) > 0;
-                  }) > 1;
+           return event.kind == EventKind::kCollective && event.payload == Payload::kGrads &&
+                  event.place.train_step == clip.place.train_step &&
+                  event.begin_ns >= clip.end_ns && groupWithin(trace, event, *cp);
          });
 }
 

@@ -62,9 +62,13 @@ std::unordered_map<std::int64_t, AttendedMask> masksWithin(const RankLines& rank
 
 }  // namespace
 
+bool isRecognised(const Line& line) {
+  return line.kind() == "attention" && line.text("operator") == "recognised";
+}
+
 bool isOfJob(const Line& attention) {
-  const std::string by = attention.text("operator");
-  return attention.kind() == "attention" && (by == "annotated" || by == "recognised");
+  return isRecognised(attention) ||
+         (attention.kind() == "attention" && attention.text("operator") == "annotated");
 }
 
 void leaveOutOwnBlocks(RankLines& rank) {
@@ -108,7 +112,7 @@ Called calledWith(const RankLines& rank) {
     called.any = true;
     called.ring = called.ring || line.has("ring");
     called.by_job = called.by_job || isOfJob(line);
-    called.recognised = called.recognised || line.text("operator") == "recognised";
+    called.recognised = called.recognised || isRecognised(line);
   }
   return called;
 }

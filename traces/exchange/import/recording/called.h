@@ -35,6 +35,9 @@ struct Called {
 /// Reports whether the job itself computes the attention of a line, annotated or not.
 bool isOfJob(const Line& attention);
 
+/// Reports whether a line is attention over shards that the recorder recognised.
+bool isRecognised(const Line& line);
+
 /// Removes operators that were recorded before they were known to attend the rank's own block of an
 /// attention over shards (`own_block`).
 void leaveOutOwnBlocks(RankLines& rank);

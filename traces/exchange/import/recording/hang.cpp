@@ -65,10 +65,14 @@ std::vector<RankSeen> seenRanks(const RecordedJob& job) {
   return seen;
 }
 
+/// Reports whether the wait of a rank ended in an error.
+bool hasBroken(const std::vector<RankSeen>& seen) {
+  return std::ranges::any_of(seen, [](const RankSeen& one) { return one.standing.broken; });
+}
+
 /// Reports whether a wait broke because another rank had failed by itself.
 bool followsFromFailure(const RecordedJob& job, const std::vector<RankSeen>& seen) {
-  return std::ranges::any_of(seen, [](const RankSeen& one) { return one.standing.broken; }) &&
-         std::ranges::any_of(job.ranks, [](const RankLines& rank) {
+  return hasBroken(seen) && std::ranges::any_of(job.ranks, [](const RankLines& rank) {
            return findEnding(rank).how == HowEnded::kFailed && !openStall(rank);
          });
 }
@@ -76,9 +80,7 @@ bool followsFromFailure(const RecordedJob& job, const std::vector<RankSeen>& see
 /// Reports whether a hang was concluded too early: a rank that was at work may have arrived a
 /// moment later. It did not arrive if its recorder had time to report a stall and reported none.
 bool isTooEarly(const RecordedJob& job, const std::vector<RankSeen>& seen, const Hang& hang) {
-  if (hang.certain) return false;
-  if (std::ranges::any_of(seen, [](const RankSeen& one) { return one.standing.broken; }))
-    return false;
+  if (hang.certain || hasBroken(seen)) return false;
   for (const RankLines& rank : job.ranks)
     for (const RankSeen& one : seen)
       if (one.rank == rank.rank && !one.unseen.empty() && hang.waited_ns < 2 * stallTime(rank))

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
 #include "traces/format/core/error.h"
+#include "traces/format/schema/token_runs.h"
+#include "traces/plan/balance.h"
+#include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
 namespace {
@@ -23,26 +27,6 @@ struct OwnBatch {
   std::int64_t rows() const { return ids_line->wholes("shape").front(); }
   std::int64_t tokens() const { return std::ssize(ids) / rows(); }
 };
-
-enum class Layout { kContiguous, kHeadTail, kStriped };
-
-/// Returns the token at each place of a rank's shard of `length` tokens.
-Tokens tokensOf(Layout layout, std::int64_t rank, std::int64_t ranks, std::int64_t length) {
-  Tokens tokens(static_cast<std::size_t>(length));
-  for (std::int64_t i = 0; i < length; ++i) {
-    const std::int64_t half = length / 2;
-    std::int64_t& token = tokens[static_cast<std::size_t>(i)];
-    if (layout == Layout::kContiguous) token = rank * length + i;
-    if (layout == Layout::kStriped) token = i * ranks + rank;
-    if (layout == Layout::kHeadTail)
-      token = i < half ? rank * half + i : (2 * ranks - 1 - rank) * half + i - half;
-  }
-  return tokens;
-}
-
-bool isRecognised(const Line& line) {
-  return line.kind() == "attention" && line.text("operator") == "recognised";
-}
 
 /// Reads the batches of all ranks at each training step.
 class BatchReader {
@@ -111,25 +95,32 @@ class BatchReader {
   RecordedJob& job_;
 };
 
+/// Returns the tokens of each rank in a layout.
+std::vector<Tokens> tokensIn(const ShardLayout& layout) {
+  std::vector<Tokens> all;
+  all.reserve(static_cast<std::size_t>(layout.cpSize()));
+  for (int seat = 0; seat < layout.cpSize(); ++seat) {
+    Tokens& tokens = all.emplace_back();
+    for (const TokenIndex token : layout.globalFromLocal(GroupRank::of(seat)))
+      tokens.push_back(token.value());
+  }
+  return all;
+}
+
 /// Reports whether each target is the token that follows, if ranks have their tokens in a layout.
-bool targetsFollow(const std::vector<OwnBatch>& seats, Layout layout) {
+bool targetsFollow(const std::vector<OwnBatch>& seats, const ShardLayout& layout) {
   constexpr std::int64_t kFewest = 8;  // targets
-  const std::int64_t ranks = std::ssize(seats), length = seats.front().tokens();
-  const std::int64_t whole = ranks * length;
-  if (layout == Layout::kHeadTail && length % 2 != 0) return false;
-  std::vector<Tokens> tokens;
-  std::vector<std::pair<std::size_t, std::size_t>> place(static_cast<std::size_t>(whole));
-  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
-    tokens.push_back(tokensOf(layout, static_cast<std::int64_t>(seat), ranks, length));
+  const std::vector<Tokens> tokens = tokensIn(layout);
+  std::vector<std::pair<std::size_t, std::size_t>> place(static_cast<std::size_t>(layout.length()));
+  for (std::size_t seat = 0; seat < seats.size(); ++seat)
     for (std::size_t i = 0; i < tokens[seat].size(); ++i)
       place[static_cast<std::size_t>(tokens[seat][i])] = {seat, i};
-  }
   std::int64_t compared = 0;
   for (std::size_t seat = 0; seat < seats.size(); ++seat) {
     const OwnBatch& own = seats[seat];
     if (own.targets.size() != own.ids.size()) return false;
     for (std::size_t at = 0; at < own.ids.size(); ++at) {
-      const auto width = static_cast<std::size_t>(length);
+      const auto width = static_cast<std::size_t>(layout.localLength());
       const auto next = static_cast<std::size_t>(tokens[seat][at % width] + 1);
       if (next >= place.size() || own.targets[at] == own.ignored) continue;
       const auto [owner, i] = place[next];
@@ -141,22 +132,16 @@ bool targetsFollow(const std::vector<OwnBatch>& seats, Layout layout) {
 }
 
 /// Returns the layout that the targets show; nullopt when they show none, or do not decide.
-std::optional<Layout> layoutByTargets(const std::vector<OwnBatch>& seats) {
-  std::optional<Layout> found;
-  for (const Layout layout : {Layout::kContiguous, Layout::kHeadTail, Layout::kStriped}) {
-    if (seats.empty() || !targetsFollow(seats, layout)) continue;
+std::optional<ShardLayout> layoutByTargets(const std::vector<OwnBatch>& seats) {
+  std::optional<ShardLayout> found;
+  if (seats.empty()) return found;
+  const auto ranks = static_cast<std::int32_t>(seats.size());
+  for (ShardLayout& layout : sequenceLayouts(ranks * seats.front().tokens(), ranks)) {
+    if (!targetsFollow(seats, layout)) continue;
     if (found) return std::nullopt;
-    found = layout;
+    found = std::move(layout);
   }
   return found;
-}
-
-std::vector<Tokens> tokensIn(const std::vector<OwnBatch>& seats, Layout layout) {
-  std::vector<Tokens> all;
-  all.reserve(seats.size());
-  for (std::int64_t seat = 0; seat < std::ssize(seats); ++seat)
-    all.push_back(tokensOf(layout, seat, std::ssize(seats), seats.front().tokens()));
-  return all;
 }
 
 /// Returns the tokens of each rank, if the positions of all are those of one sequence.
@@ -183,13 +168,11 @@ std::vector<Tokens> tokensByPositions(const std::vector<OwnBatch>& seats) {
 
 /// Returns the runs [begin, end) of consecutive tokens.
 nlohmann::json runsOf(const Tokens& tokens) {
+  std::vector<TokenRun> single;
+  single.reserve(tokens.size());
+  for (const std::int64_t token : tokens) single.push_back({token, token + 1});
   nlohmann::json runs = nlohmann::json::array();
-  for (const std::int64_t token : tokens) {
-    if (!runs.empty() && runs.back()[1] == token)
-      runs.back()[1] = token + 1;
-    else
-      runs.push_back({token, token + 1});
-  }
+  for (const TokenRun& run : joinedInOrder(single)) runs.push_back({run.begin, run.end});
   return runs;
 }
 
@@ -236,7 +219,7 @@ std::vector<OwnBatch> seatsOf(const std::vector<OwnBatch>& batches,
 /// The ranks that share a sequence, and the layout of their tokens.
 struct Sharing {
   std::vector<OwnBatch> seats;
-  std::optional<Layout> layout;  ///< as the targets show it
+  std::optional<ShardLayout> layout;  ///< as the targets show it
 };
 
 /// Returns the parts of a group that share a sequence each. That is the whole group, unless the
@@ -277,7 +260,7 @@ void addOwnLayout(RecordedJob& job) {
       const auto members = first.rank->findMembers(first.group);
       if (members.size() < 2 || members.front() != first.rank->rank) continue;
       for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
-        const auto tokens = layout ? tokensIn(seats, *layout) : tokensByPositions(seats);
+        const auto tokens = layout ? tokensIn(*layout) : tokensByPositions(seats);
         for (std::size_t seat = 0; seat < tokens.size(); ++seat) {
           RankLines* rank = seats[seat].rank;
           lines[rank].push_back(shardLine(seats[seat], step, tokens[seat], std::ssize(seats)));
