@@ -75,12 +75,14 @@ TEST(KeptEventsTest, IteratingAllEventsKeepsFewAndFindsTheSameAgain) {
   EXPECT_EQ(source->takeRead().count(1), 1u) << "it was let go since";
 }
 
-TEST(KeptEventsTest, EventsOfARankStayUntilAnotherRankIsIterated) {
+TEST(KeptEventsTest, EventsOfARankStayAsLongAsTheViewOfThem) {
   const auto trace = readTrace(manyEvents());
   std::vector<const Event*> firsts;
-  for (const Event& event : trace->events(WorldRank::of(0)))
+  const RankEvents events = trace->events(WorldRank::of(0));
+  for (const Event& event : events)
     if (event.begin_ns % (std::int64_t{kInEach} * 10) == 0) firsts.push_back(&event);
   ASSERT_EQ(firsts.size(), std::size_t{kManyChunks});
+  EXPECT_FALSE(trace->events(WorldRank::of(1)).empty()) << "evicts the chunks of rank 0";
   for (std::size_t i = 0; i < firsts.size(); ++i)
     EXPECT_EQ(firsts[i]->begin_ns, static_cast<std::int64_t>(i) * kInEach * 10);
 }

@@ -32,13 +32,13 @@ KnownSettings knownSettings(const Trace& trace) {
 }
 
 /// A setting without which a mistake cannot be made, in whatever program.
-struct Condition {
+struct NeedCondition {
   const Need* need;
   bool (*known)(const KnownSettings& known);
   const char* otherwise;
 };
 
-const std::vector<Condition>& conditions() {
+const std::vector<NeedCondition>& conditions() {
   static const auto kInEngine = [](const KnownSettings& known) { return known.all; };
   static const auto kMesh = [](const KnownSettings& known) { return known.mesh; };
   static const auto kStrategy = [](const KnownSettings& known) { return known.strategy; };
@@ -46,7 +46,7 @@ const std::vector<Condition>& conditions() {
   static const auto kMaskedRing = [](const KnownSettings& known) {
     return known.mask && known.strategy;
   };
-  static const std::vector<Condition> kConditions = {
+  static const std::vector<NeedCondition> kConditions = {
       {&needs::kTraining, kInEngine, "one attention has no training step"},
       {&needs::kPaddedAttention, kInEngine, "padding is masked in one attention only"},
       {&needs::kSeveralRanks, kMesh, "each sequence is on one rank"},
@@ -94,7 +94,7 @@ std::string whyNotApplicable(const Trace& trace, const std::string& id) {
   const KnownSettings known = knownSettings(trace);
   const RunSpec run = meantRun(trace, known);
   for (const Need* need : mistake->needs) {
-    const auto condition = std::ranges::find(conditions(), need, &Condition::need);
+    const auto condition = std::ranges::find(conditions(), need, &NeedCondition::need);
     if (condition != conditions().end() && condition->known(known) && !isMet(*need, run))
       return condition->otherwise;
   }

@@ -18,7 +18,7 @@ struct ChunkInfo : ChunkHeader {
 };
 
 /// A source of the chunks of a recording: a file, a stream, an importer, a test. The read model
-/// uses no other interface. Not thread-safe.
+/// uses no other interface. Any thread may call read() and values(), also at the same time.
 class ChunkSource {
  public:
   /// Receives the description of one chunk. `read` reads that chunk at once and is valid only
@@ -28,7 +28,8 @@ class ChunkSource {
 
   virtual ~ChunkSource() = default;
   /// Describes all chunks in the order of writing, as they are at one moment. A chunk that cannot
-  /// be read, or for which `take` throws Error, is reported through `problem` and left out.
+  /// be read, or for which `take` throws Error, is reported through `problem` and left out. Other
+  /// threads wait until this returns, and `take` must not call the source.
   virtual void list(const Take& take, const Problem& problem) = 0;
   /// Returns the chunk of this number. Throws inputError when it is damaged or missing.
   virtual Chunk read(std::uint64_t seq) = 0;

@@ -56,8 +56,14 @@ Chunk MemorySource::read(std::uint64_t seq) {
     checkIntact(found->second);
     return found->second;
   }
-  Chunk chunk = found->second;
-  chunk.body = later->second();
+  return readLater(found->second, later->second);
+}
+
+Chunk MemorySource::readLater(Chunk chunk, const std::function<Bytes()>& body) {
+  {
+    const MutexLock lock(mutex_);
+    chunk.body = body();
+  }
   chunk.checksum = computeChecksum(chunk);
   return chunk;
 }

@@ -4,12 +4,13 @@
 #include <functional>
 #include <map>
 
+#include "traces/format/core/mutex.h"
 #include "traces/format/storage/chunk_source.h"
 
 namespace ringscope::traces {
 
 /// Chunks in memory that come from no trace file: from an importer or a test. Chunks of events stay
-/// encoded until they are read.
+/// encoded until they are read. Any thread may read them while no thread adds.
 class MemorySource : public ChunkSource {
  public:
   /// Adds a chunk as it is, with its number and checksum.
@@ -41,12 +42,14 @@ class MemorySource : public ChunkSource {
 
  private:
   void number(Chunk& chunk) const;
+  Chunk readLater(Chunk chunk, const std::function<Bytes()>& body) RINGSCOPE_EXCLUDES(mutex_);
 
   std::map<std::uint64_t, Chunk> chunks_;                  // by chunk number
   std::map<std::uint64_t, std::uint64_t> values_at_;       // chunk number of the values, by tensor
                                                            // id
   std::map<std::uint64_t, std::function<Bytes()>> later_;  // readers of the bodies that are not
                                                            // loaded, by chunk number
+  Mutex mutex_;  // held while one of them reads, because several may read one file
 };
 
 }  // namespace ringscope::traces

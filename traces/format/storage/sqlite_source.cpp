@@ -68,20 +68,19 @@ Chunk readListed(Statement& select, const ChunkHeader& listed) {
 
 }  // namespace
 
-/// A use of the file, which is open while at least one object of this class exists.
+/// A use of the file, which is open while an object of this class exists. The user holds the mutex.
 class SqliteSource::Use {
  public:
-  explicit Use(SqliteSource& source) : source_(source) {
+  explicit Use(SqliteSource& source) RINGSCOPE_REQUIRES(source.mutex_) : source_(source) {
     if (!source_.db_) source_.open();
-    ++source_.uses_;
   }
-  ~Use() {
-    if (--source_.uses_ == 0 && source_.db_->isLive()) source_.db_.reset();
+  ~Use() RINGSCOPE_UNCHECKED {  // the analysis cannot tell that source_ is the constructor's source
+    if (source_.db_->isLive()) source_.db_.reset();
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
 
-  sqlite3* handle() const { return source_.db_->handle(); }
+  sqlite3* handle() const RINGSCOPE_UNCHECKED { return source_.db_->handle(); }  // the same
 
  private:
   SqliteSource& source_;
@@ -115,6 +114,7 @@ struct SqliteSource::Listing {
 };
 
 SqliteSource::SqliteSource(const std::string& path) : path_(path) {
+  const MutexLock lock(mutex_);
   const Use use(*this);
 }
 
@@ -206,6 +206,7 @@ EventSummaries SqliteSource::readSummaries(const Problem& problem) {
 }
 
 void SqliteSource::list(const Take& take, const Problem& problem) {
+  const MutexLock lock(mutex_);
   const Use use(*this);
   const OneMoment moment(use.handle());
   if (cut_short_) problem("the file was cut short; what is left of it is shown");
@@ -246,6 +247,7 @@ void SqliteSource::listWhatIsLeft(Listing& listing) {
 }
 
 Chunk SqliteSource::read(std::uint64_t seq) {
+  const MutexLock lock(mutex_);
   const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE seq=?");
   return readOne(select, seq);
@@ -253,13 +255,15 @@ Chunk SqliteSource::read(std::uint64_t seq) {
 
 std::optional<Bytes> SqliteSource::values(TensorId tensor) {
   const auto id = static_cast<std::uint64_t>(tensor.value());
+  const MutexLock lock(mutex_);
+  const Use use(*this);
   if (const auto known = values_at_.find(id); known != values_at_.end()) {
-    Chunk chunk = read(known->second);
+    Statement select(use.handle(), std::string(kColumns) + "WHERE seq=?");
+    Chunk chunk = readOne(select, known->second);
     if (chunk.kind != ChunkKind::kValues || chunk.key != id)
       throw inputError("the values of a tensor cannot be read: another chunk is in their place");
     return std::move(chunk.body);
   }
-  const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE kind=? AND key=?");
   select.bind(1, static_cast<std::int64_t>(ChunkKind::kValues))
       .bind(2, static_cast<std::int64_t>(id));
@@ -269,6 +273,7 @@ std::optional<Bytes> SqliteSource::values(TensorId tensor) {
 
 void SqliteSource::readRange(std::uint64_t first, std::uint64_t last,
                              const std::function<void(Chunk)>& take) {
+  const MutexLock lock(mutex_);
   const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE seq>=? AND seq<=? ORDER BY seq");
   select.bind(1, static_cast<std::int64_t>(first)).bind(2, static_cast<std::int64_t>(last));

@@ -2,26 +2,13 @@
 #include "traces/format/trace/event_store.h"
 
 #include <algorithm>
-#include <iterator>
-#include <new>
-
-#include "traces/format/trace/admission.h"
+#include <utility>
 
 namespace ringscope::traces {
 namespace {
 
 /// The largest number of events of a run that grows, because such a run is searched repeatedly.
 constexpr std::size_t kRunEvents = 1 << 14;
-/// The number of decoded events that are kept. More are kept when chunks are larger, because a ring
-/// step needs one chunk of each rank.
-constexpr std::size_t kKeptEvents = 1 << 17;
-
-std::size_t eventsToKeep(std::size_t ranks, const DecodedChunk& chunk) {
-  std::size_t most = 0;
-  for (const auto& [rank, held] : chunk.ranks) most = std::max(most, held->events.size());
-  return std::max(kKeptEvents, ranks * most * 5 / 4);
-}
-
 void setTimes(Event& event, const TimesRecord& times) {
   event.begin_ns = times.begin_ns;
   event.start_ns = times.start_ns;
@@ -32,31 +19,44 @@ void setTimes(Event& event, const TimesRecord& times) {
 }  // namespace
 
 void EventStore::makeRoomFor(WorldRank rank) {
-  if (rank.value() >= ranks()) ranks_.resize(rank.index() + 1);
+  const MutexLock lock(mutex_);
+  makeRoom(rank);
+}
+
+void EventStore::makeRoom(WorldRank rank) {
+  if (has(rank)) return;
+  ranks_.resize(rank.index() + 1);
+  rank_count_ = static_cast<int>(ranks_.size());
 }
 
 void EventStore::add(std::span<const Event> all) {
+  const MutexLock lock(mutex_);
   const auto other =
       std::ranges::find_if(all, [&](const Event& e) { return e.rank != all.front().rank; });
   if (other == all.end()) {
     if (!all.empty()) append(all.front().rank, all);
-  } else {  // several ranks: the events of each rank at once, however they alternate
-    std::map<WorldRank, std::vector<Event>> by_rank;
-    for (const Event& event : all) by_rank[event.rank].push_back(event);
-    for (const auto& [rank, events] : by_rank) append(rank, events);
+    return;
   }
-  addMoments(all);
+  std::map<WorldRank, std::vector<Event>> by_rank;  // of each rank at once, however they alternate
+  for (const Event& event : all) by_rank[event.rank].push_back(event);
+  for (const auto& [rank, events] : by_rank) append(rank, events);
 }
 
 void EventStore::append(WorldRank rank, std::span<const Event> added) {
-  makeRoomFor(rank);
+  makeRoom(rank);
   auto& runs = at(rank).runs;
   if (runs.empty() || !runs.back().own || runs.back().size() >= kRunEvents)
     runs.push_back({0, {}, std::make_shared<RunEvents>()});
-  auto& events = runs.back().own->events;
+  auto& events = changeable(runs.back());
   const std::size_t first = events.size();
   events.insert(events.end(), added.begin(), added.end());
   settle(rank, runs.size() - 1, first);
+}
+
+/// Returns the events of a run without a chunk to change them. A snapshot keeps them as they were.
+std::vector<Event>& EventStore::changeable(EventRun& run) {
+  if (std::exchange(run.lent, false)) run.own = std::make_shared<RunEvents>(run.own->events);
+  return run.own->events;
 }
 
 /// Accounts for the events of a run without a chunk, from `first` on: the rank's count, end and
@@ -82,6 +82,7 @@ bool EventStore::applyLateTimes(WorldRank rank, Event& event) {
 }
 
 void EventStore::add(const TimesRecord& times) {
+  const MutexLock lock(mutex_);
   const Pending number{times.rank.value(), times.pending};
   const auto waiting = pending_.extract(number);
   const bool may_come =
@@ -89,24 +90,25 @@ void EventStore::add(const TimesRecord& times) {
                     return !run.own && run.holds.pending > 0;
                   }));
   if (!may_come) {
-    problems_.push_back("times were recorded of an event that is not there");
+    problems_->add("times were recorded of an event that is not there");
     return;
   }
   OfRank& of_rank = at(times.rank);
   of_rank.end_ns = std::max(of_rank.end_ns, times.end_ns);
   if (waiting) {
     const At& where = waiting.mapped();
-    return setTimes(of_rank.runs[where.run].own->events[where.event], times);
+    return setTimes(changeable(of_rank.runs[where.run])[where.event], times);
   }
   times_[number] = {times, false};
   kept_.clear();  // the decoded events lack these times
-  passed_.clear();
+  passed_ = nullptr;
 }
 
 void EventStore::expect(const ChunkInfo& chunk) {
+  const MutexLock lock(mutex_);
   Expected& expected = expected_[chunk.seq];
   for (const RankSummary& summary : chunk.summary->ranks) {
-    makeRoomFor(summary.rank);
+    makeRoom(summary.rank);
     OfRank& of_rank = at(summary.rank);
     expected.runs.emplace_back(summary.rank, of_rank.runs.size());
     of_rank.runs.push_back({chunk.seq, summary, nullptr});
@@ -115,101 +117,43 @@ void EventStore::expect(const ChunkInfo& chunk) {
   }
 }
 
-std::size_t EventStore::countRuns(WorldRank rank) const {
-  return has(rank) ? ranks_[rank.index()].runs.size() : 0;
+std::shared_ptr<EventStore> EventStore::snapshot(std::shared_ptr<ProblemList> problems) {
+  auto copy = std::make_shared<EventStore>(source_, std::move(problems));
+  const MutexLock lock(mutex_);
+  for (OfRank& of_rank : ranks_)
+    for (EventRun& run : of_rank.runs) run.lent = run.own != nullptr;
+  const MutexLock of_copy(copy->mutex_);
+  copy->ranks_ = ranks_;
+  copy->rank_count_ = ranks();
+  copy->expected_ = expected_;
+  copy->pending_ = pending_;
+  copy->times_ = times_;
+  copy->corrections_ = corrections_;
+  return copy;
 }
 
 std::size_t EventStore::count(WorldRank rank) const {
+  const MutexLock lock(mutex_);
   return has(rank) ? ranks_[rank.index()].count : 0;
 }
 
 std::size_t EventStore::count() const {
+  const MutexLock lock(mutex_);
   std::size_t count = 0;
   for (const OfRank& of_rank : ranks_) count += of_rank.count;
   return count;
 }
 
 std::int64_t EventStore::endNs() const {
+  const MutexLock lock(mutex_);
   std::int64_t end_ns = 0;
   for (const OfRank& of_rank : ranks_) end_ns = std::max(end_ns, of_rank.end_ns);
   return end_ns;
 }
 
-RankEvents EventStore::of(WorldRank rank) {
-  // Uses an index because decoding a chunk can add runs.
-  for (std::size_t i = 0; i < countRuns(rank); ++i)
-    if (const EventRun& run = at(rank).runs[i]; !run.own && !expected_[run.chunk].known)
-      goThrough(rank, i);
-  return {this, rank};
-}
-
-/// Returns the events of a run, and keeps them until the events of another rank are iterated.
-std::shared_ptr<const RunEvents> EventStore::goThrough(WorldRank rank, std::size_t run) {
-  if (gone_through_ != rank) {
-    gone_through_ = rank;
-    passed_.clear();
-  }
-  if (run >= passed_.size()) passed_.resize(run + 1);
-  if (!passed_[run]) passed_[run] = eventsFor(rank, at(rank).runs[run]);
-  return passed_[run];
-}
-
-/// Returns the events of a run. Decodes their chunk if necessary.
-std::shared_ptr<const RunEvents> EventStore::eventsFor(WorldRank rank, const EventRun& run) {
-  static const auto kNone = std::make_shared<const RunEvents>();
-  if (run.own) return run.own;
-  if (run.holds.events == 0) return kNone;
-  const std::uint64_t chunk = run.chunk;
-  const KeptChunks::Decoded kept = kept_.find(chunk);
-  auto events = (kept ? kept : decode(chunk))->of(rank);
-  return events ? events : kNone;
-}
-
-std::vector<Event> EventStore::between(const Place& first, const Place& last, WorldRank rank) {
-  std::vector<Event> found;
-  for (std::size_t i = 0; i < countRuns(rank); ++i)
-    if (const EventRun& run = at(rank).runs[i]; run.mayHold(first, last))
-      eventsFor(rank, run)->copyTo(found, first, last);
-  return found;
-}
-
-std::vector<Event> EventStore::between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank) {
-  std::vector<Event> found;
-  for (std::size_t i = 0; i < countRuns(rank); ++i) {
-    const EventRun& run = at(rank).runs[i];
-    if (!run.mayTouch(begin_ns, end_ns)) continue;
-    std::ranges::copy_if(
-        eventsFor(rank, run)->events, std::back_inserter(found),
-        [&](const Event& event) { return event.begin_ns < end_ns && event.end_ns >= begin_ns; });
-  }
-  return found;
-}
-
-/// Decodes a chunk and puts it into the cache.
-KeptChunks::Decoded EventStore::decode(std::uint64_t seq) {
-  auto decoded = std::make_shared<DecodedChunk>();
-  const std::size_t problems_before = problems_.size();
-  std::vector<Event> all = read(seq);
-  const bool of_one =
-      std::ranges::all_of(all, [&](const Event& event) { return event.rank == all.front().rank; });
-  if (of_one && !all.empty()) {
-    decoded->ranks.emplace_back(all.front().rank, std::make_shared<RunEvents>());
-    decoded->ranks.front().second->events = std::move(all);
-  } else {
-    std::map<WorldRank, std::shared_ptr<RunEvents>> by_rank;
-    for (const Event& event : all) {
-      auto& of_rank = by_rank[event.rank];
-      if (!of_rank) of_rank = std::make_shared<RunEvents>();
-      of_rank->events.push_back(event);
-    }
-    decoded->ranks.assign(by_rank.begin(), by_rank.end());
-  }
-  if (!expected_[seq].known) learn(seq, *decoded, problems_.size() == problems_before);
-  for (auto& [rank, held] : decoded->ranks)
-    for (Event& event : held->events)
-      if (event.pending != 0) applyLateTimes(rank, event);
-  kept_.keep(seq, decoded, eventsToKeep(ranks_.size(), *decoded));
-  return decoded;
+std::uint64_t EventStore::corrections() const {
+  const MutexLock lock(mutex_);
+  return corrections_;
 }
 
 }  // namespace ringscope::traces

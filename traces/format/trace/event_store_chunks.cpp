@@ -1,67 +1,229 @@
 // SPDX-License-Identifier: Apache-2.0
-// The comparison of summaries with the chunks that they describe, and the places of all events.
+// The decoding of chunks, and the comparison of summaries with the chunks that they describe.
 #include <algorithm>
 #include <iterator>
 #include <new>
 
+#include "traces/format/core/to_index.h"
 #include "traces/format/trace/admission.h"
 #include "traces/format/trace/event_store.h"
 
 namespace ringscope::traces {
+namespace {
 
-/// Returns the events of a chunk as recorded. If they cannot be read, returns none and notes a
-/// problem.
-std::vector<Event> EventStore::read(std::uint64_t seq) {
+/// The number of decoded events that are kept. More are kept when chunks are larger, because a ring
+/// step needs one chunk of each rank.
+constexpr std::size_t kKeptEvents = 1 << 17;
+
+std::size_t eventsToKeep(std::size_t ranks, const DecodedChunk& chunk) {
+  std::size_t most = 0;
+  for (const auto& [rank, held] : chunk.ranks) most = std::max(most, held->events.size());
+  return std::max(kKeptEvents, ranks * most * 5 / 4);
+}
+
+std::shared_ptr<DecodedChunk> splitByRank(std::vector<Event> all) {
+  auto decoded = std::make_shared<DecodedChunk>();
+  if (all.empty()) return decoded;
+  const WorldRank first = all.front().rank;
+  if (std::ranges::all_of(all, [&](const Event& event) { return event.rank == first; })) {
+    decoded->ranks.emplace_back(first, std::make_shared<RunEvents>(std::move(all)));
+    return decoded;
+  }
+  std::map<WorldRank, std::shared_ptr<RunEvents>> by_rank;
+  for (const Event& event : all) {
+    auto& of_rank = by_rank[event.rank];
+    if (!of_rank) of_rank = std::make_shared<RunEvents>();
+    of_rank->events.push_back(event);
+  }
+  decoded->ranks.assign(by_rank.begin(), by_rank.end());
+  return decoded;
+}
+
+std::shared_ptr<const RunEvents> orNone(std::shared_ptr<const RunEvents> events) {
+  static const auto kNone = std::make_shared<const RunEvents>();
+  return events ? std::move(events) : kNone;
+}
+
+}  // namespace
+
+RankEvents EventStore::rankEvents(WorldRank rank) {
+  std::shared_ptr<PassedRuns> passed;
+  {
+    const MutexLock lock(mutex_);
+    if (!passed_ || passed_->rank != rank) {
+      passed_ = std::make_shared<PassedRuns>();
+      passed_->rank = rank;
+    }
+    passed = passed_;
+  }
+  const auto unknown = [this](const EventRun& run) RINGSCOPE_REQUIRES(mutex_) {
+    return !run.own && !expected_.at(run.chunk).known;
+  };
+  for (std::size_t run = 0;; ++run) {
+    {
+      const MutexLock lock(mutex_);
+      const std::size_t runs = has(rank) ? at(rank).runs.size() : 0;
+      while (run < runs && !unknown(at(rank).runs[run])) ++run;
+      if (run == runs) return {this, passed, runs, runs == 0 ? 0 : at(rank).count};
+    }
+    goThrough(*passed, run);
+  }
+}
+
+/// Returns the events of a run, and keeps them in `passed`.
+std::shared_ptr<const RunEvents> EventStore::goThrough(PassedRuns& passed, std::size_t run) {
+  {
+    const MutexLock lock(mutex_);
+    if (run < passed.runs.size() && passed.runs[run]) return passed.runs[run];
+  }
+  auto events = eventsFor(passed.rank, run, true);
+  const MutexLock lock(mutex_);
+  if (run >= passed.runs.size()) passed.runs.resize(run + 1);
+  if (!passed.runs[run]) passed.runs[run] = std::move(events);
+  return passed.runs[run];
+}
+
+/// Returns the events of a run. Decodes their chunk if necessary, and then keeps it if `keep` is
+/// set.
+std::shared_ptr<const RunEvents> EventStore::eventsFor(WorldRank rank, std::size_t run, bool keep) {
+  std::uint64_t chunk = 0;
+  {
+    const MutexLock lock(mutex_);
+    const EventRun& wanted = at(rank).runs[run];
+    if (wanted.own) return wanted.own;
+    if (wanted.holds.events == 0) return orNone(nullptr);
+    chunk = wanted.chunk;
+    if (const auto kept = kept_.find(chunk)) return orNone(kept->of(rank));
+  }
+  return orNone(decode(chunk, keep)->of(rank));
+}
+
+/// Returns the events of the first run from `run` on for which `may` holds, and moves `run` behind
+/// it; null when there is none.
+template <typename May>
+std::shared_ptr<const RunEvents> EventStore::next(WorldRank rank, std::size_t& run, const May& may,
+                                                  bool keep) {
+  {
+    const MutexLock lock(mutex_);
+    const std::size_t runs = has(rank) ? at(rank).runs.size() : 0;
+    while (run < runs && !may(at(rank).runs[run])) ++run;
+    if (run >= runs) return nullptr;
+  }
+  return eventsFor(rank, run++, keep);
+}
+
+std::vector<Event> EventStore::between(const Place& first, const Place& last, WorldRank rank) {
+  const auto may = [&](const EventRun& run) { return run.mayHold(first, last); };
+  std::vector<Event> found;
+  std::size_t run = 0;
+  while (const auto events = next(rank, run, may, true)) events->copyTo(found, first, last);
+  return found;
+}
+
+std::vector<Event> EventStore::between(std::int64_t begin_ns, std::int64_t end_ns, WorldRank rank) {
+  const auto may = [&](const EventRun& run) { return run.mayTouch(begin_ns, end_ns); };
+  std::vector<Event> found;
+  std::size_t run = 0;
+  while (const auto events = next(rank, run, may, true))
+    std::ranges::copy_if(events->events, std::back_inserter(found), [&](const Event& event) {
+      return event.begin_ns < end_ns && event.end_ns >= begin_ns;
+    });
+  return found;
+}
+
+void EventStore::visit(const std::function<bool(std::span<const Event>)>& take) {
+  const auto may = [](const EventRun& run) { return run.size() > 0; };
+  std::vector<std::size_t> runs;   // number of runs that were visited, by rank
+  for (bool more = true; more;) {  // a decoded chunk can add runs
+    more = false;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      runs.resize(static_cast<std::size_t>(ranks()));
+      while (const auto events = next(WorldRank::of(rank), runs[toIndex(rank)], may, false)) {
+        more = true;
+        if (!take(events->events)) return;
+      }
+    }
+  }
+}
+
+/// Decodes a chunk, and puts it into the cache if `keep` is set.
+KeptChunks::Decoded EventStore::decode(std::uint64_t seq, bool keep) {
+  Content content = read(seq);
+  EventSummary real;
+  if (!isKnown(seq)) real = summarizeEvents(content.events);
+  const auto decoded = splitByRank(std::move(content.events));
+  std::vector<std::pair<WorldRank, Event*>> pending;
+  for (auto& [rank, held] : decoded->ranks)
+    for (Event& event : held->events)
+      if (event.pending != 0) pending.emplace_back(rank, &event);
+
+  const MutexLock lock(mutex_);
+  if (auto kept = kept_.find(seq)) return kept;  // another thread was faster
+  Expected& expected = expected_.at(seq);
+  if (!content.problem.empty() && !std::exchange(expected.damaged, true))
+    problems_->add(content.problem);
+  if (!expected.known) learn(seq, real, content.problem.empty());
+  for (const auto& [rank, event] : pending) applyLateTimes(rank, *event);
+  if (keep) kept_.keep(seq, decoded, eventsToKeep(ranks_.size(), *decoded));
+  return decoded;
+}
+
+bool EventStore::isKnown(std::uint64_t seq) const {
+  const MutexLock lock(mutex_);
+  return expected_.at(seq).known;
+}
+
+/// Returns the events of a chunk as recorded, or why they cannot be read.
+EventStore::Content EventStore::read(std::uint64_t seq) const {
   const std::string which = "chunk " + std::to_string(seq) + " (events): ";
   try {
-    auto events = decodeRows<Event>(source_->read(seq));
-    for (const Event& event : events) admit(event);
-    return events;
+    Content content{decodeRows<Event>(source_->read(seq)), {}};
+    for (const Event& event : content.events) admit(event);
+    return content;
   } catch (const Error& error) {
-    problems_.push_back(error.what());
+    return {{}, error.what()};
   } catch (const std::bad_alloc&) {
-    problems_.push_back(which + "there is not enough memory for it");
+    return {{}, which + "there is not enough memory for it"};
   } catch (const std::exception& error) {
-    problems_.push_back(which + error.what());
+    return {{}, which + error.what()};
   }
-  return {};
 }
 
 /// Replaces the claims about a chunk by its content when it is decoded for the first time.
-void EventStore::learn(std::uint64_t seq, const DecodedChunk& decoded, bool readable) {
+void EventStore::learn(std::uint64_t seq, const EventSummary& real, bool readable) {
   Expected& expected = expected_[seq];
   expected.known = true;
   bool as_claimed = true;
-  static const RunEvents kNone;
   for (const auto& [rank, run] : expected.runs) {
-    const auto held = decoded.of(rank);
-    as_claimed &= correct(rank, run, held ? *held : kNone);
+    const auto held = std::ranges::find(real.ranks, rank, &RankSummary::rank);
+    as_claimed &=
+        correct(rank, run, held != real.ranks.end() ? *held : RankSummary{rank, 0, 0, 0, 0, {}});
   }
-  for (const auto& [rank, held] : decoded.ranks) {  // ranks that the summary does not name
-    if (std::ranges::find(expected.runs, rank, [](const auto& run) { return run.first; }) !=
+  for (const RankSummary& held : real.ranks) {  // ranks that the summary does not name
+    if (std::ranges::find(expected.runs, held.rank, [](const auto& run) { return run.first; }) !=
         expected.runs.end())
       continue;
-    makeRoomFor(rank);
-    expected.runs.emplace_back(rank, at(rank).runs.size());
-    at(rank).runs.push_back({seq, {rank, 0, 0, 0, 0, {}}, nullptr});
-    as_claimed &= correct(rank, at(rank).runs.size() - 1, *held);
+    makeRoom(held.rank);
+    auto& runs = at(held.rank).runs;
+    expected.runs.emplace_back(held.rank, runs.size());
+    runs.push_back({seq, {held.rank, 0, 0, 0, 0, {}}, nullptr});
+    as_claimed &= correct(held.rank, runs.size() - 1, held);
   }
-  moments_are_right_ = moments_are_right_ && as_claimed;
-  if (!as_claimed && readable)
-    problems_.push_back("chunk " + std::to_string(seq) +
-                        " (events) holds other events than its summary says; what it holds is "
-                        "shown");
+  if (as_claimed) return;
+  ++corrections_;
+  if (readable)
+    problems_->add("chunk " + std::to_string(seq) +
+                   " (events) holds other events than its summary says; what it holds is shown");
 }
 
 /// Replaces the claim about a rank's events in a chunk by the real content. Returns whether the
 /// claim was right.
-bool EventStore::correct(WorldRank rank, std::size_t at_run, const RunEvents& held) {
+bool EventStore::correct(WorldRank rank, std::size_t at_run, const RankSummary& real) {
   OfRank& of_rank = at(rank);
   EventRun& run = of_rank.runs[at_run];
-  EventSummary real = summarizeEvents(held.events);
-  if (real.ranks.size() == 1 && real.ranks.front() == run.holds) return true;
-  of_rank.count = of_rank.count - run.holds.events + held.events.size();
-  run.holds = real.ranks.empty() ? RankSummary{rank, 0, 0, 0, 0, {}} : real.ranks.front();
+  if (real == run.holds) return true;
+  of_rank.count = of_rank.count - run.holds.events + real.events;
+  run.holds = real;
   updateTotals(rank);
   return false;
 }
@@ -82,89 +244,17 @@ void EventStore::updateTotals(WorldRank rank) {
 
 void EventStore::decodeAll() {
   std::vector<std::uint64_t> unknown;
-  for (const auto& [seq, expected] : expected_)
-    if (!expected.known) unknown.push_back(seq);
-  for (const std::uint64_t seq : unknown) decode(seq);
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [seq, expected] : expected_)
+      if (!expected.known) unknown.push_back(seq);
+  }
+  for (const std::uint64_t seq : unknown)
+    if (!isKnown(seq)) decode(seq, true);
+  const MutexLock lock(mutex_);
   const auto lost = std::erase_if(times_, [](const auto& late) { return !late.second.found; });
   for (std::size_t i = 0; i < lost; ++i)
-    problems_.push_back("times were recorded of an event that is not there");
-  if (!moments_are_right_) updateMoments();
-}
-
-void EventStore::addMoments(std::span<const Event> added) {
-  std::vector<Place> places;
-  for (const Event& event : added)
-    if (event.place.stage.exists() && (places.empty() || !(places.back() == event.place)))
-      places.push_back(event.place);
-  if (places.empty()) return;
-  std::ranges::sort(places, before);
-  // New places are nearly always the last ones or close to them, since ranks are never far apart.
-  const auto from = std::lower_bound(moments_.begin(), moments_.end(), places.front(), before);
-  std::vector<Place> merged;
-  std::set_union(from, moments_.end(), places.begin(), places.end(), std::back_inserter(merged),
-                 before);
-  merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
-  moments_.erase(from, moments_.end());
-  moments_.insert(moments_.end(), merged.begin(), merged.end());
-}
-
-/// Returns each place once, in the order in which a rank visits them. `moments` restricts them to
-/// places with a ring step.
-std::vector<Place> EventStore::placesFor(const OfRank& of_rank, bool moments) const {
-  std::vector<Place> places;
-  const auto take = [&](const Place& place) {
-    if ((place.stage.exists() || !moments) && (places.empty() || !(places.back() == place)))
-      places.push_back(place);
-  };
-  for (const EventRun& run : of_rank.runs) {
-    for (const PlaceCount& at : run.holds.places) take(at.place);
-    if (run.own)
-      for (const std::uint32_t i : run.own->byPlace()) take(run.own->events[i].place);
-  }
-  if (!std::is_sorted(places.begin(), places.end(), before))
-    std::sort(places.begin(), places.end(), before);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  return places;
-}
-
-namespace {
-
-std::vector<Place> both(const std::vector<Place>& a, const std::vector<Place>& b) {
-  std::vector<Place> all;
-  all.reserve(std::max(a.size(), b.size()));
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all), before);
-  return all;
-}
-
-}  // namespace
-
-std::vector<Place> EventStore::places(std::span<const WorldRank> ranks) const {
-  std::vector<Place> all;
-  for (const WorldRank rank : ranks)
-    if (has(rank)) all = both(all, placesFor(ranks_[rank.index()], false));
-  return all;
-}
-
-std::vector<std::int32_t> EventStore::trainingSteps() const {
-  std::vector<std::int32_t> steps;
-  const auto take = [&](std::int32_t step) {
-    if (steps.empty() || steps.back() != step) steps.push_back(step);
-  };
-  for (const OfRank& of_rank : ranks_)
-    for (const EventRun& run : of_rank.runs) {
-      for (const PlaceCount& at : run.holds.places) take(at.place.train_step);
-      if (run.own)
-        for (const Event& event : run.own->events) take(event.place.train_step);
-    }
-  std::ranges::sort(steps);
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-  return steps;
-}
-
-void EventStore::updateMoments() {
-  moments_.clear();
-  for (const OfRank& of_rank : ranks_) moments_ = both(moments_, placesFor(of_rank, true));
-  moments_are_right_ = true;
+    problems_->add("times were recorded of an event that is not there");
 }
 
 }  // namespace ringscope::traces

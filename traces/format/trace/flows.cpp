@@ -52,11 +52,7 @@ void Flows::finish() {
     return std::tuple(event.rank.value(), event.place.train_step, event.end_ns, event.flow);
   };
   std::ranges::sort(rest, {}, order);
-  for (Flow& flow : rest) {
-    for (const auto& event : {flow.send, flow.receive})
-      if (event) trace_.keepAlive(event);
-    ready_.push_back(std::move(flow));
-  }
+  for (Flow& flow : rest) ready_.push_back(std::move(flow));
 }
 
 HopCount countHops(const Trace& trace, WorldRank rank, Payload payload, std::int32_t train_step,

@@ -20,8 +20,7 @@ struct Flow {
 
 /// All messages of one payload, for a single iteration: first the messages with both ends, training
 /// step by training step, then the others, rank by rank. Events are read during the iteration and
-/// then released. Events without another end live as long as the trace, which must not change
-/// meanwhile.
+/// then released, unless the caller keeps the flow. The trace must not change meanwhile.
 class Flows {
  public:
   Flows(const Trace& trace, Payload payload);

@@ -19,6 +19,7 @@ struct ByPlace {
 }  // namespace
 
 const std::vector<std::uint32_t>& RunEvents::byPlace() const {
+  const MutexLock lock(mutex_);
   const std::size_t first = by_place_.size();
   if (first == events.size()) return by_place_;
   by_place_.resize(events.size());
@@ -61,23 +62,15 @@ bool EventRun::mayTouch(std::int64_t begin_ns, std::int64_t end_ns) const {
 
 void RankEvents::Iterator::skipEmpty() {
   held_ = nullptr;
-  for (; run_ < stop_; ++run_) {
-    held_ = store_->goThrough(rank_, run_);
+  for (; run_ < all_->runs_; ++run_) {
+    held_ = all_->store_->goThrough(*all_->passed_, run_);
     if (!held_->events.empty()) return;
   }
 }
 
-std::size_t RankEvents::runs() const {
-  return store_->countRuns(rank_);
-}
-
-std::size_t RankEvents::size() const {
-  return store_->count(rank_);
-}
-
-const Event& RankEvents::operator[](std::size_t index) const {
+const Event& RankEvents::operator[](std::size_t index) const& {
   for (std::size_t run = 0;; ++run) {
-    const auto held = store_->goThrough(rank_, run);
+    const auto held = store_->goThrough(*passed_, run);
     if (index < held->events.size()) return held->events[index];
     index -= held->events.size();
   }

@@ -6,22 +6,27 @@
 #include <memory>
 #include <vector>
 
+#include "traces/format/core/mutex.h"
 #include "traces/format/schema/event_summary.h"
 
 namespace ringscope::traces {
 
-/// Consecutive events of one rank, decoded.
+/// Consecutive events of one rank, decoded. Any thread may read them while `events` does not grow.
 struct RunEvents {
   std::vector<Event> events;  ///< in the order of recording
 
+  RunEvents() = default;
+  explicit RunEvents(std::vector<Event> those) : events(std::move(those)) {}
+
   /// Returns the indices of all events in the order in which a rank visits places. Sorts them at
-  /// the first call.
-  const std::vector<std::uint32_t>& byPlace() const;
+  /// the first call. Valid until `events` grows.
+  const std::vector<std::uint32_t>& byPlace() const RINGSCOPE_EXCLUDES(mutex_);
   /// Appends copies of the events from place `first` to place `last`, in the order of recording.
   void copyTo(std::vector<Event>& out, const Place& first, const Place& last) const;
 
  private:
-  mutable std::vector<std::uint32_t> by_place_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::uint32_t> by_place_ RINGSCOPE_GUARDED_BY(mutex_);
 };
 
 /// A run of events of one rank: decoded events, or the chunk that is said to hold them.
@@ -30,6 +35,7 @@ struct EventRun {
   /// For a chunk: its claimed content, and its real content once it is decoded.
   RankSummary holds;
   std::shared_ptr<RunEvents> own;  ///< the events, when they belong to no chunk
+  bool lent = false;               ///< a snapshot has these `own` events too, so they cannot change
 
   std::size_t size() const { return own ? own->events.size() : holds.events; }
   /// Reports whether there may be events from place `first` to place `last`, both included.
@@ -40,9 +46,16 @@ struct EventRun {
 
 class EventStore;
 
+/// The runs of one rank that were iterated, which keep the events of their chunks in memory.
+/// Guarded by the mutex of the EventStore.
+struct PassedRuns {
+  WorldRank rank;
+  std::vector<std::shared_ptr<const RunEvents>> runs;
+};
+
 /// All events of one rank in the order of recording: a view of a trace, whose chunks are decoded
-/// during the iteration. Valid until the trace grows. References to events stay valid until the
-/// events of another rank are iterated.
+/// during the iteration. Valid until the trace grows. References to events stay valid as long as
+/// this view, whatever other threads read.
 class RankEvents {
  public:
   class Iterator {
@@ -54,10 +67,7 @@ class RankEvents {
     using reference = const Event&;
 
     Iterator() = default;
-    Iterator(EventStore* store, WorldRank rank, std::size_t run, std::size_t stop)
-        : store_(store), rank_(rank), run_(run), stop_(stop) {
-      skipEmpty();
-    }
+    Iterator(const RankEvents* all, std::size_t run) : all_(all), run_(run) { skipEmpty(); }
     reference operator*() const { return held_->events[at_]; }
     pointer operator->() const { return &**this; }
     Iterator& operator++() {
@@ -78,26 +88,29 @@ class RankEvents {
 
    private:
     void skipEmpty();
-    EventStore* store_ = nullptr;
-    WorldRank rank_;
+    const RankEvents* all_ = nullptr;
     std::size_t run_ = 0, at_ = 0;
-    std::size_t stop_ = 0;  // number of runs at the start; runs may be added meanwhile
     std::shared_ptr<const RunEvents> held_;
   };
 
-  RankEvents(EventStore* store, WorldRank rank) : store_(store), rank_(rank) {}
-  Iterator begin() const { return {store_, rank_, 0, runs()}; }
-  Iterator end() const { return {store_, rank_, runs(), runs()}; }
-  std::size_t size() const;
+  RankEvents(EventStore* store, std::shared_ptr<PassedRuns> passed, std::size_t runs,
+             std::size_t size)
+      : store_(store), passed_(std::move(passed)), runs_(runs), size_(size) {}
+  Iterator begin() const& { return {this, 0}; }
+  Iterator end() const& { return {this, runs_}; }
+  std::size_t size() const { return size_; }
   bool empty() const { return size() == 0; }
-  const Event& front() const { return *begin(); }
-  /// Returns the event of this index, which must exist. Walks through the runs to find it.
-  const Event& operator[](std::size_t index) const;
+  /// Return the first event and the event of this index, which must exist. The second walks through
+  /// the runs to find it.
+  const Event& front() const& { return *begin(); }
+  Event front() const&& { return *begin(); }
+  const Event& operator[](std::size_t index) const&;
+  Event operator[](std::size_t index) const&& { return (*this)[index]; }
 
  private:
-  std::size_t runs() const;
   EventStore* store_;
-  WorldRank rank_;
+  std::shared_ptr<PassedRuns> passed_;  // shared with other views of the same rank
+  std::size_t runs_, size_;             // another thread may learn of more, which are not shown
 };
 
 }  // namespace ringscope::traces

@@ -9,7 +9,25 @@
 
 namespace ringscope::traces {
 
-Trace::Trace(std::shared_ptr<ChunkSource> source) : source_(std::move(source)), events_(source_) {}
+Trace::Trace(std::shared_ptr<ChunkSource> source)
+    : source_(std::move(source)),
+      problems_(std::make_shared<ProblemList>()),
+      events_(std::make_shared<EventStore>(source_, problems_)),
+      records_(std::make_shared<SharedRecords>(TraceRecords())) {}
+
+std::shared_ptr<Trace> Trace::snapshot() const {
+  records_->lent = true;
+  auto problems = problems_->copy();
+  auto events = events_->snapshot(problems);
+  return std::shared_ptr<Trace>(
+      new Trace(source_, std::move(problems), std::move(events), records_));
+}
+
+/// Returns the records to change them. Copies them first if a snapshot has them too.
+TraceRecords& Trace::changed() {
+  if (records_->lent) records_ = std::make_shared<SharedRecords>(records_->records);
+  return records_->records;
+}
 
 namespace {
 
@@ -20,33 +38,42 @@ void admitAll(const Records& records) {
 
 }  // namespace
 
-void Trace::listProblem(std::string_view sentence) const {
-  constexpr std::size_t kMostListed = 50;
-  if (problems_.size() < kMostListed) return problems_.push_back(toPlainText(sentence));
-  if (unlisted_problems_++ == 0) problems_.emplace_back();
-  problems_.back() = std::to_string(unlisted_problems_) + " more problems are not listed";
-}
-
-void Trace::addFirstProblem(std::string_view sentence) {
-  problems_.insert(problems_.begin(), toPlainText(sentence));
-}
-
 void Trace::expect(const ChunkInfo& chunk) {
   admit(chunk.summary.value(), chunk.rows);
-  events_.expect(chunk);
+  events_->expect(chunk);
 }
 
 void Trace::readEvents() {
   const std::size_t claimed = eventCount();
-  events_.decodeAll();
-  if (end_ && eventCount() < claimed)
+  events_->decodeAll();
+  if (records().moments_corrections != events_->corrections()) updateMoments();
+  if (end() && eventCount() < claimed)
     addProblem("events are missing: " + std::to_string(claimed) + " were recorded, " +
                std::to_string(eventCount()) + " are readable");
 }
 
-const std::vector<std::string>& Trace::problems() const {
-  for (const std::string& sentence : events_.takeProblems()) listProblem(sentence);
-  return problems_;
+void Trace::updateMoments() {
+  TraceRecords& records = changed();
+  records.moments_corrections = events_->corrections();
+  records.moments = events_->moments();
+}
+
+void Trace::addMoments(std::span<const Event> added) {
+  std::vector<Place> places;
+  for (const Event& event : added)
+    if (event.place.stage.exists() && (places.empty() || !(places.back() == event.place)))
+      places.push_back(event.place);
+  if (places.empty()) return;
+  std::ranges::sort(places, before);
+  std::vector<Place>& moments = changed().moments;
+  // New places are nearly always the last ones or close to them, since ranks are never far apart.
+  const auto from = std::lower_bound(moments.begin(), moments.end(), places.front(), before);
+  std::vector<Place> merged;
+  std::set_union(from, moments.end(), places.begin(), places.end(), std::back_inserter(merged),
+                 before);
+  merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
+  moments.erase(from, moments.end());
+  moments.insert(moments.end(), merged.begin(), merged.end());
 }
 
 void Trace::add(const Chunk& chunk) {
@@ -88,7 +115,7 @@ void Trace::add(const Chunk& chunk) {
 
 void Trace::add(DiffRecord diff) {
   admit(diff);
-  diffs_.push_back(std::move(diff));
+  changed().diffs.push_back(std::move(diff));
 }
 
 void Trace::add(RunSpec run) {
@@ -98,71 +125,81 @@ void Trace::add(RunSpec run) {
     *text = toPlainText(*text);
   run.separator = toUtf8(run.separator);  // toPlainText would replace line ends
   for (std::string& path : run.text) path = toPlainText(path);
-  run_ = std::move(run);
+  changed().run = std::move(run);
 }
 
 void Trace::add(IntentRecord intent) {
   admit(intent);
-  intents_.push_back(std::move(intent));
+  changed().intents.push_back(std::move(intent));
 }
 
 void Trace::add(std::span<const Event> events) {
   admitAll(events);
-  events_.add(events);
+  events_->add(events);
+  addMoments(events);
 }
 
 void Trace::add(std::span<const TimesRecord> all) {
   admitAll(all);
-  for (const TimesRecord& times : all) events_.add(times);
+  for (const TimesRecord& times : all) events_->add(times);
 }
 
 void Trace::add(std::vector<TensorRecord> tensors) {
   admitAll(tensors);
+  TraceRecords& records = changed();
   for (auto& tensor : tensors) {
-    if (!tensor_index_.try_emplace(tensor, tensors_.size()).second)
+    if (!records.tensor_index.try_emplace(tensor, records.tensors.size()).second)
       addProblem("two tensors are recorded as " + describe(static_cast<const TensorKey&>(tensor)) +
                  "; the first is shown");
-    tensors_.push_back(std::move(tensor));
+    records.tensors.push_back(std::move(tensor));
   }
 }
 
 void Trace::add(std::span<const MemorySample> samples) {
   admitAll(samples);
+  auto& memory = changed().memory;
   for (const MemorySample& sample : samples) {
-    events_.makeRoomFor(sample.rank);
-    if (sample.rank.index() >= memory_.size()) memory_.resize(sample.rank.index() + 1);
-    memory_[sample.rank.index()].push_back(sample);
+    events_->makeRoomFor(sample.rank);
+    if (sample.rank.index() >= memory.size()) memory.resize(sample.rank.index() + 1);
+    memory[sample.rank.index()].push_back(sample);
   }
 }
 
 void Trace::add(ShardRecord shard) {
   admit(shard);
-  shard_index_.try_emplace({shard.buffer, shard.train_step, shard.rank.value()}, shards_.size());
-  shards_.push_back(std::move(shard));
+  TraceRecords& records = changed();
+  records.shard_index.try_emplace({shard.buffer, shard.train_step, shard.rank.value()},
+                                  records.shards.size());
+  records.shards.push_back(std::move(shard));
 }
 
 void Trace::add(const Note& note) {
   admit(note);
-  notes_.emplace_back(note.key, parseJson(note.json, "the note '" + note.key + "' of the trace"));
-  raw_notes_.push_back(note);
+  TraceRecords& records = changed();
+  records.notes.emplace_back(note.key,
+                             parseJson(note.json, "the note '" + note.key + "' of the trace"));
+  records.raw_notes.push_back(note);
 }
 
 void Trace::add(ScheduleRecord schedule) {
   admit(schedule);
-  schedule_index_[{schedule.rank, schedule.direction}][schedule.train_step] = schedules_.size();
-  schedules_.push_back(std::move(schedule));
+  TraceRecords& records = changed();
+  records.schedule_index[{schedule.rank.value(), schedule.direction}][schedule.train_step] =
+      records.schedules.size();
+  records.schedules.push_back(std::move(schedule));
 }
 
 void Trace::addValues(TensorId tensor, Bytes values) {
-  kept_values_[tensor.value()] = std::move(values);
+  changed().kept_values[tensor.value()] = std::make_shared<const Bytes>(std::move(values));
 }
 
 void Trace::add(GroupRecord group) {
   admit(group);
-  if (groups_.size() == kMaxGroups)
+  TraceRecords& records = changed();
+  if (records.groups.size() == kMaxGroups)
     throw inputError("the trace has more than " + std::to_string(kMaxGroups) + " groups of ranks");
   const auto at = findGroup(group.id);
-  const bool known = at != groups_.end() && at->id == group.id;
+  const bool known = at != records.groups.end() && at->id == group.id;
   for (const WorldRank member : group.members)
     if (const GroupRecord* other = groupContaining(member, group.axis);
         other && other->id != group.id && group.axis != GroupAxis::kOther)
@@ -170,129 +207,15 @@ void Trace::add(GroupRecord group) {
                        name(group.axis));
   if (known)
     for (const WorldRank member : at->members)
-      if (groupContaining(member, at->axis) == &*at) group_index_.erase({at->axis, member});
+      if (groupContaining(member, at->axis) == &*at) records.group_index.erase({at->axis, member});
   for (const WorldRank member : group.members) {
-    group_index_.try_emplace({group.axis, member}, group.id);
-    events_.makeRoomFor(member);
+    records.group_index.try_emplace({group.axis, member}, group.id);
+    events_->makeRoomFor(member);
   }
   if (known)
-    groups_[static_cast<std::size_t>(at - groups_.begin())] = std::move(group);
+    records.groups[static_cast<std::size_t>(at - records.groups.begin())] = std::move(group);
   else
-    groups_.insert(at, std::move(group));
-}
-
-/// Returns the first group with this id or a larger one.
-std::vector<GroupRecord>::const_iterator Trace::findGroup(GroupId id) const {
-  return std::ranges::lower_bound(groups_, id.value(), {},
-                                  [](const GroupRecord& group) { return group.id.value(); });
-}
-
-const GroupRecord* Trace::groupContaining(WorldRank rank, GroupAxis axis) const {
-  const auto found = group_index_.find({axis, rank});
-  return found == group_index_.end() ? nullptr : &*findGroup(found->second);
-}
-
-const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const {
-  const IntentRecord* latest = nullptr;
-  for (const IntentRecord& intent : intents_) {
-    const bool concerns =
-        intent.ranks.empty() ||
-        std::find(intent.ranks.begin(), intent.ranks.end(), rank) != intent.ranks.end();
-    if (concerns && intent.train_step <= train_step &&
-        (!latest || intent.train_step >= latest->train_step))
-      latest = &intent;
-  }
-  // Documents differ in every step, and the damaged chunk may have held this step's intent.
-  const bool may_be_old = latest && latest->train_step < train_step && !latest->documents.empty();
-  return may_be_old && !problems().empty() ? nullptr : latest;
-}
-
-const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
-                                      Direction direction) const {
-  const auto of_rank = schedule_index_.find({rank, direction});
-  if (of_rank == schedule_index_.end()) return nullptr;
-  const auto after = of_rank->second.upper_bound(train_step);
-  if (after == of_rank->second.begin()) return nullptr;
-  const ScheduleRecord& latest = schedules_[std::prev(after)->second];
-  // As in intent(): with documents each step is planned anew.
-  const bool may_be_old =
-      latest.train_step < train_step && !problems().empty() &&
-      std::ranges::any_of(intents_, [](const auto& intent) { return !intent.documents.empty(); });
-  return may_be_old ? nullptr : &latest;
-}
-
-std::vector<const StageRecord*> Trace::stagesAt(const Place& place, WorldRank rank) const {
-  std::vector<const StageRecord*> stages;
-  if (const ScheduleRecord* of_rank = schedule(place.train_step, rank, place.direction))
-    for (const StageRecord& stage : of_rank->stages)
-      if (stage.ring_step == place.stage) stages.push_back(&stage);
-  return stages;
-}
-
-const std::vector<MemorySample>& Trace::memory(WorldRank rank) const {
-  static const std::vector<MemorySample> kNone;
-  return rank.exists() && rank.index() < memory_.size() ? memory_[rank.index()] : kNone;
-}
-
-const nlohmann::json& Trace::note(const std::string& key) const {
-  static const nlohmann::json kNull;
-  const auto at =
-      std::find_if(notes_.rbegin(), notes_.rend(), [&](auto& n) { return n.first == key; });
-  return at == notes_.rend() ? kNull : at->second;
-}
-
-std::vector<const nlohmann::json*> Trace::notes(const std::string& key) const {
-  std::vector<const nlohmann::json*> found;
-  for (const auto& [name, json] : notes_)
-    if (name == key) found.push_back(&json);
-  return found;
-}
-
-const TensorRecord* Trace::findTensor(const TensorKey& key) const {
-  const auto found = tensor_index_.find(key);
-  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
-}
-
-std::vector<const TensorRecord*> Trace::tensorsAt(const TensorName& tensor, const Place& place,
-                                                  WorldRank rank) const {
-  // The index is ordered by place, rank and kind first, so these tensors are adjacent.
-  TensorKey first{tensor, place};
-  first.rank = rank;
-  first.tensor.name.clear();
-  first.microbatch = std::numeric_limits<std::int32_t>::min();
-  std::vector<const TensorRecord*> found;
-  for (auto at = tensor_index_.lower_bound(first);
-       at != tensor_index_.end() && at->first.place == place && at->first.rank == rank &&
-       at->first.tensor.kind == tensor.kind;
-       ++at)
-    if (at->first.tensor.name == tensor.name) found.push_back(&tensors_[at->second]);
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-const TensorRecord* Trace::findTensor(const TensorName& tensor, const Place& place,
-                                      WorldRank rank) const {
-  const auto found = tensorsAt(tensor, place, rank);
-  return found.empty() ? nullptr : found.front();
-}
-
-const ShardRecord* Trace::findShard(const std::string& buffer, std::int32_t train_step,
-                                    WorldRank rank) const {
-  const auto found = shard_index_.find({buffer, train_step, rank.value()});
-  return found == shard_index_.end() ? nullptr : &shards_[found->second];
-}
-
-std::optional<Bytes> Trace::bytes(const TensorRecord& tensor) const {
-  if (!tensor.has_values) return std::nullopt;
-  const auto kept = kept_values_.find(tensor.id.value());
-  if (kept != kept_values_.end()) return kept->second;
-  return source_ ? source_->values(tensor.id) : std::nullopt;
-}
-
-std::optional<std::vector<double>> Trace::values(const TensorRecord& tensor) const {
-  const auto recorded = bytes(tensor);
-  if (!recorded) return std::nullopt;
-  return decodeValues(tensor, *recorded);
+    records.groups.insert(at, std::move(group));
 }
 
 }  // namespace ringscope::traces

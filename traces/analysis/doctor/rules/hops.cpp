@@ -34,7 +34,7 @@ Finding droppedHopFinding(const Place& place, WorldRank rank, const char* title,
 }
 
 /// Finds a message with one end only. Sets `unseen` to a message whose other end nobody recorded.
-std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
+std::optional<Finding> unpaired(const Trace& trace, std::shared_ptr<const Event>& unseen) {
   const Ending ending = findEnding(trace);
   for (const Payload payload : {Payload::kKv, Payload::kDkv})
     for (const Flow& flow : matchFlows(trace, payload)) {
@@ -42,7 +42,7 @@ std::optional<Finding> unpaired(const Trace& trace, const Event*& unseen) {
       const Event& event = flow.send ? *flow.send : *flow.receive;
       if (!ending.wholeAt(event.place.train_step)) continue;
       if (trace.events(event.peer).empty()) {
-        unseen = &event;
+        unseen = flow.send ? flow.send : flow.receive;
         continue;
       }
       Finding f =
@@ -141,7 +141,7 @@ RuleResult checkDroppedHop(const Trace& trace) {
   }
   if (const std::string missing = missingEvents(trace); !missing.empty())
     return notObservable(missing);
-  const Event* unseen = nullptr;
+  std::shared_ptr<const Event> unseen;
   if (auto f = unpaired(trace, unseen)) return found(std::move(*f));
   if (unseen)
     return notObservable("needs what rank " + toString(unseen->peer) +
