@@ -14,7 +14,8 @@ using traces::Layer;
 using traces::RingStep;
 
 QueryAnswer asked(const std::string& sql, std::size_t most = 1000) {
-  return ask(sampleRecording(), sql, most, [](std::size_t) { return false; });
+  RecordedFile file(sampleRecording());
+  return ask(file, sql, most, [](std::size_t) { return false; });
 }
 
 TEST(QuestionsTest, EveryQuestionHasAnAnswer) {
@@ -62,15 +63,16 @@ TEST(QueryAnswerTest, TakesSoManyRowsAndSaysThatThereAreMore) {
 TEST(QueryAnswerTest, ReportsTheErrorOfAQuery) {
   EXPECT_NE(asked("SELECT nonsense").problem.find("no such column"), std::string::npos);
   EXPECT_NE(asked("DROP TABLE events").problem, "");
-  EXPECT_NE(ask("/no/such/file", "SELECT 1", 1, [](std::size_t) { return false; }).problem, "");
+  RecordedFile missing("/no/such/file");
+  EXPECT_NE(ask(missing, "SELECT 1", 1, [](std::size_t) { return false; }).problem, "");
 }
 
 TEST(QueryAnswerTest, AQueryThatWouldNotEndIsStopped) {
   int looks = 0;
-  const QueryAnswer answer =
-      ask(sampleRecording(),
-          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
-          10, [&](std::size_t) { return ++looks > 3; });
+  RecordedFile file(sampleRecording());
+  const QueryAnswer answer = ask(
+      file, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+      10, [&](std::size_t) { return ++looks > 3; });
   EXPECT_EQ(answer.problem, "");
   EXPECT_TRUE(answer.rows.empty());
   EXPECT_EQ(looks, 5) << "it is asked once more why the query has ended";

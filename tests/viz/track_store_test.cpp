@@ -75,7 +75,7 @@ TEST(TrackStoreTest, ALargeRecordingIsReadBesideTheWindow) {
   Session session;
   session.open(traces::openTrace(path), "large", false);
   ASSERT_GT(session.trace().eventCount(), 60'000u);
-  session.readTracks(QString::fromStdString(path));
+  session.readTracks();
   EXPECT_LT(session.tracksRead(), 1);
   const auto near = session.tracks(300);
   EXPECT_FALSE(near->whole);
@@ -89,16 +89,6 @@ TEST(TrackStoreTest, ALargeRecordingIsReadBesideTheWindow) {
   EXPECT_EQ(all->steps.size(), static_cast<std::size_t>(kSteps));
   EXPECT_EQ(session.pauses(WorldRank::of(1)).all(), kHeld);
   EXPECT_EQ(all->spans, session.trace().eventCount()) << "there are no receives in it";
-}
-
-TEST(TrackStoreTest, AFileThatIsGoneLeavesTheStepsThatAreKnown) {
-  Session session;
-  session.open(test::smallRun(700, 4, 4), "run", false);
-  session.readTracks("/nowhere/at/all.rscope");
-  QSignalSpy changed(&session, &Session::stateChanged);
-  ASSERT_TRUE(changed.wait(10'000));
-  EXPECT_EQ(session.tracksRead(), 1);
-  EXPECT_EQ(session.tracks(3)->steps.size(), 3u);
 }
 
 }  // namespace

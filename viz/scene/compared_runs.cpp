@@ -2,7 +2,6 @@
 #include "viz/scene/compared_runs.h"
 
 #include "traces/analysis/doctor/checks.h"
-#include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/trace.h"
 #include "viz/scene/run_words.h"
@@ -27,24 +26,24 @@ void tellDiagnosis(const traces::Diagnosis& diagnosis, ComparedRun& run) {
         .append(" not observable");
 }
 
-ComparedRuns compareFiles(const std::string& run, const std::string& other,
-                          const std::string& floor, const traces::GoOn& go_on) {
+ComparedRuns compareFiles(RecordedFile& run, RecordedFile& other, RecordedFile* floor,
+                          const traces::GoOn& go_on) {
   constexpr double kOpening = 0.1, kCompared = 0.9;  // of the work, as a guess
-  const auto a = traces::openTrace(run), b = traces::openTrace(other);
-  const auto equal = floor.empty() ? nullptr : traces::openTrace(floor);
+  // Snapshots, so that reading all events does not evict the chunks that the window shows.
+  const auto a = run.trace()->snapshot(), b = other.trace()->snapshot();
+  const auto equal = floor ? floor->trace()->snapshot() : nullptr;
   if (!traces::goesOn(go_on, kOpening)) return {};
   ComparedRuns runs{
-      {run, runHeadline(*a, false)},
-      {other, runHeadline(*b, false)},
+      {run.path(), runHeadline(*a, false)},
+      {other.path(), runHeadline(*b, false)},
       traces::compareRuns(*a, *b, equal.get(), traces::partFor(go_on, kOpening, kCompared))};
   if (traces::goesOn(go_on, kCompared)) tellDiagnosis(traces::diagnose(*b), runs.other);
   return runs;
 }
 
-traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,
+traces::DifferenceMap mapOfFiles(RecordedFile& run, RecordedFile& other,
                                  const MapSubject& subject) {
-  const auto a = traces::openTrace(run), b = traces::openTrace(other);
-  return traces::differenceMap(*a, *b, subject.place, subject.tensor);
+  return traces::differenceMap(*run.trace(), *other.trace(), subject.place, subject.tensor);
 }
 
 }  // namespace ringscope::viz

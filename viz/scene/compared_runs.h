@@ -5,6 +5,7 @@
 
 #include "traces/analysis/compare/run_comparison.h"
 #include "viz/scene/compared_map.h"
+#include "viz/scene/recorded_file.h"
 
 namespace ringscope::traces {
 struct Diagnosis;
@@ -30,16 +31,15 @@ struct ComparedRuns {
   traces::RunComparison comparison;
 };
 
-/// Opens and compares them, as the command does, and asks the doctor about the second; `floor`: a
-/// second recording of what `other` is one of, or empty. Throws inputError that names the file that
+/// Compares two recordings, as the command does, and asks the doctor about the second; `floor`: a
+/// second recording of what `other` is one of, or null. Throws inputError that names the file that
 /// cannot be read, or says why the two cannot be compared. When `go_on` ends it early, what it
 /// returns is worth nothing.
-ComparedRuns compareFiles(const std::string& run, const std::string& other,
-                          const std::string& floor, const traces::GoOn& go_on);
+ComparedRuns compareFiles(RecordedFile& run, RecordedFile& other, RecordedFile* floor,
+                          const traces::GoOn& go_on);
 
-/// Returns the differences of two recordings in a tensor, read from their files. Throws inputError
-/// that says what cannot be read.
-traces::DifferenceMap mapOfFiles(const std::string& run, const std::string& other,
-                                 const MapSubject& subject);
+/// Returns the differences of two recordings in a tensor. Throws inputError that says what cannot
+/// be read.
+traces::DifferenceMap mapOfFiles(RecordedFile& run, RecordedFile& other, const MapSubject& subject);
 
 }  // namespace ringscope::viz

@@ -6,6 +6,11 @@ namespace {
 
 constexpr const char* kMap = "map";
 
+/// Returns the file of a path; null for an empty one.
+std::shared_ptr<RecordedFile> fileAt(const QString& path) {
+  return path.isEmpty() ? nullptr : std::make_shared<RecordedFile>(path.toStdString());
+}
+
 }  // namespace
 
 Comparison::Comparison(const Session& session, QObject* parent)
@@ -20,33 +25,37 @@ void Comparison::fail(const QString& kind, const QString& problem) {
 }
 
 void Comparison::with(const QString& other, const QString& floor) {
-  other_ = other;
-  floor_ = floor;
-  before_ = false;
-  run_ = session_.path();
+  beginWith(fileAt(other), fileAt(floor), false);
+}
+
+void Comparison::beginWith(std::shared_ptr<RecordedFile> other, std::shared_ptr<RecordedFile> floor,
+                           bool before) {
+  other_ = std::move(other);
+  floor_ = std::move(floor);
+  before_ = before;
+  run_ = session_.file();
   start();
 }
 
-void Comparison::withBefore(const QString& before) {
-  with(before);
-  before_ = true;
+void Comparison::withBefore(std::shared_ptr<RecordedFile> before) {
+  beginWith(std::move(before), nullptr, true);
 }
 
 void Comparison::withFloor(const QString& floor) {
-  floor_ = floor;
+  floor_ = fileAt(floor);
   start();
 }
 
 void Comparison::close() {
-  other_.clear();
-  floor_.clear();
+  other_.reset();
+  floor_.reset();
   start();
 }
 
 /// The session has opened another file, or has none while a run goes on.
 void Comparison::follow() {
-  if (run_ == session_.path()) return;
-  run_ = session_.path();
+  if (run_ == session_.file()) return;
+  run_ = session_.file();
   start();
 }
 
@@ -56,15 +65,15 @@ void Comparison::start() {
   runs_.reset();
   map_of_.reset();
   map_.reset();
-  if (other_.isEmpty()) return set(State::kNone);
-  if (run_.isEmpty()) return set(State::kWaiting);
+  if (!other_) return set(State::kNone);
+  if (!run_) return set(State::kWaiting);
   progress_ = std::make_shared<std::atomic<double>>(0);
   background_.request(
       "compare",
-      [run = run_.toStdString(), other = other_.toStdString(), floor = floor_.toStdString(),
+      [run = run_, other = other_, floor = floor_,
        progress = progress_](const std::stop_token& stop) {
         return std::make_shared<const ComparedRuns>(
-            compareFiles(run, other, floor, [&](double share) {
+            compareFiles(*run, *other, floor.get(), [&](double share) {
               *progress = share;
               return !stop.stop_requested();
             }));
@@ -88,8 +97,8 @@ void Comparison::askMap(const MapSubject& subject) {
   }
   background_.request(
       kMap,
-      [subject, run = runs_->run.path, other = runs_->other.path](const std::stop_token&) {
-        return std::make_shared<const traces::DifferenceMap>(mapOfFiles(run, other, subject));
+      [subject, run = run_, other = other_](const std::stop_token&) {
+        return std::make_shared<const traces::DifferenceMap>(mapOfFiles(*run, *other, subject));
       },
       [this](const std::shared_ptr<const traces::DifferenceMap>& map) { takeMap(map, {}); });
 }

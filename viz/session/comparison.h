@@ -13,10 +13,9 @@
 
 namespace ringscope::viz {
 
-/// The recording that a session's is compared with, and what came of it. Both are read again and
-/// compared off the window's thread; what they held is freed as soon as that is done, and read
-/// again for the map of a tensor. When another recording is opened, or a live run has become one,
-/// it is compared anew. GUI thread only.
+/// The recording that a session's is compared with, and what came of it. Both are compared off the
+/// window's thread. When another recording is opened, or a live run has become one, it is compared
+/// anew. GUI thread only.
 class Comparison : public QObject {
   Q_OBJECT
  public:
@@ -32,15 +31,17 @@ class Comparison : public QObject {
   /// Compares with this recording from now on; `floor`: a second one of the same run, or empty.
   void with(const QString& other, const QString& floor = {});
   /// The same with what a what-if began from.
-  void withBefore(const QString& before);
+  void withBefore(std::shared_ptr<RecordedFile> before);
   /// Again with a second recording of the other run, which says by how much equal runs differ.
   void withFloor(const QString& floor);
   /// Ends what is under way; the other recording is forgotten.
   void close();
 
   State state() const { return state_; }
-  const QString& other() const { return other_; }
-  const QString& floor() const { return floor_; }
+  QString other() const { return pathAt(other_); }
+  QString floor() const { return pathAt(floor_); }
+  /// The other recording; null when there is none.
+  const std::shared_ptr<RecordedFile>& otherFile() const { return other_; }
   /// Reports whether a what-if is on show, and the other recording is the run that it began from.
   bool before() const { return before_; }
   const QString& problem() const { return problem_; }
@@ -66,13 +67,19 @@ class Comparison : public QObject {
 
  private:
   void follow();
+  void beginWith(std::shared_ptr<RecordedFile> other, std::shared_ptr<RecordedFile> floor,
+                 bool before);
   void start();
   void set(State state, const QString& problem = {});
   void fail(const QString& kind, const QString& problem);
+  static QString pathAt(const std::shared_ptr<RecordedFile>& file) {
+    return file ? QString::fromStdString(file->path()) : QString();
+  }
   void takeMap(const std::shared_ptr<const traces::DifferenceMap>& map, const QString& problem);
 
   const Session& session_;
-  QString run_, other_, floor_, problem_;
+  std::shared_ptr<RecordedFile> run_, other_, floor_;
+  QString problem_;
   State state_ = State::kNone;
   bool before_ = false;
   std::shared_ptr<const ComparedRuns> runs_;

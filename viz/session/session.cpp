@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/session/session.h"
 
-#include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
 #include "viz/scene/memory_series.h"
 #include "viz/session/problem.h"
@@ -15,12 +14,23 @@ Session::Session(QObject* parent) : QObject(parent), trace_(std::make_shared<tra
   });
 }
 
-void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live) {
+void Session::open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live) {
+  startOver(std::move(trace), nullptr, name, live);
+}
+
+void Session::openFile(std::shared_ptr<RecordedFile> file, const QString& name) {
+  auto trace = file->trace();
+  startOver(std::move(trace), std::move(file), name, false);
+}
+
+void Session::startOver(std::shared_ptr<const traces::Trace> trace,
+                        std::shared_ptr<RecordedFile> file, const QString& name, bool live) {
   trace_ = std::move(trace);
+  growing_.reset();
+  file_ = std::move(file);
   worst_ = {};
   worst_.update(*trace_);
   name_ = name;
-  path_.clear();
   live_ = was_live_ = live;
   diagnosis_.reset();
   background_.cancel("diagnosis");
@@ -32,8 +42,9 @@ void Session::open(std::shared_ptr<traces::Trace> trace, const QString& name, bo
   Q_EMIT stateChanged();
 }
 
-void Session::grow(std::shared_ptr<traces::Trace> trace) {
+void Session::grow(std::shared_ptr<const traces::Trace> trace) {
   trace_ = std::move(trace);
+  growing_.reset();
   worst_ = {};
   worst_.update(*trace_);
   if (tracks_.ofFile()) tracks_.clear();
@@ -43,7 +54,8 @@ void Session::grow(std::shared_ptr<traces::Trace> trace) {
 }
 
 void Session::addChunk(const traces::Chunk& chunk) {
-  trace_->add(chunk);
+  if (!growing_) trace_ = growing_ = trace_->snapshot();
+  growing_->add(chunk);
   worst_.update(*trace_);
   dataHasChanged();
   dirty_ = true;
@@ -90,12 +102,12 @@ TimeFolds Session::pauses(WorldRank rank) const {
 }
 
 void Session::diagnose(const QString& path) {
-  path_ = path;
+  if (this->path() != path) file_ = std::make_shared<RecordedFile>(path.toStdString());
   background_.request(
       "diagnosis",
-      [path = path.toStdString()](const std::stop_token&) {
+      [file = file_](const std::stop_token&) {
         try {
-          const auto trace = traces::openTrace(path);
+          const auto trace = file->trace()->snapshot();
           trace->readEvents();  // all damage is told
           return traces::diagnose(*trace);
         } catch (...) {

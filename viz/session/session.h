@@ -10,6 +10,7 @@
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/format/trace/trace.h"
 #include "viz/scene/position_rows.h"
+#include "viz/scene/recorded_file.h"
 #include "viz/scene/ring_scene.h"
 #include "viz/session/background.h"
 #include "viz/session/kept.h"
@@ -25,17 +26,22 @@ class Session : public QObject {
  public:
   explicit Session(QObject* parent = nullptr);
 
-  /// Starts over with an opened trace, or with an empty one that a live run fills.
-  void open(std::shared_ptr<traces::Trace> trace, const QString& name, bool live);
+  /// Starts over with a trace, which this class never changes; live runs begin with an empty one.
+  void open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live);
+  /// Starts over with a file whose trace has been opened, so that nothing opens it again.
+  void openFile(std::shared_ptr<RecordedFile> file, const QString& name);
+  /// Adds a chunk of a live run to a trace of this session.
   void addChunk(const traces::Chunk& chunk);
   /// The recording on show, read again with more in it: cursors stay where they are.
-  void grow(std::shared_ptr<traces::Trace> trace);
+  void grow(std::shared_ptr<const traces::Trace> trace);
   /// Tells what addChunk() has brought; called once a frame, not once a chunk.
   void publish();
 
   const traces::Trace& trace() const { return *trace_; }
-  /// The same trace for another session; only while no chunks are being added.
-  std::shared_ptr<traces::Trace> shareTrace() const { return trace_; }
+  /// Returns the trace on show as it is now, for another session or another thread.
+  std::shared_ptr<const traces::Trace> shareTrace() const {
+    return growing_ ? growing_->snapshot() : trace_;
+  }
   const traces::WorstDiffs& worst() const { return worst_; }
   const QString& name() const { return name_; }
   bool empty() const { return trace_->moments().empty(); }
@@ -60,7 +66,7 @@ class Session : public QObject {
     return tracks_.tracks(*trace_, live_, data(), train_step);
   }
   /// Reads all events of a large recording on a thread.
-  void readTracks(const QString& path) { tracks_.open(*trace_, path); }
+  void readTracks() { tracks_.open(trace_); }
   /// How much of that is done, 0 to 1.
   double tracksRead() const { return tracks_.progress(); }
 
@@ -71,8 +77,9 @@ class Session : public QObject {
   /// Asks the doctor about a recording, off this thread; diagnosis() has the answer later. A file
   /// that cannot be read gives one without answers, which says why.
   void diagnose(const QString& path);
-  /// Returns the complete file on show; empty while there is none.
-  const QString& path() const { return path_; }
+  /// Returns the complete file on show; null while there is none.
+  const std::shared_ptr<RecordedFile>& file() const { return file_; }
+  QString path() const { return file_ ? QString::fromStdString(file_->path()) : QString(); }
   const std::optional<traces::Diagnosis>& diagnosis() const { return diagnosis_; }
   void setDiagnosis(traces::Diagnosis diagnosis);
 
@@ -90,10 +97,14 @@ class Session : public QObject {
     friend bool operator==(const RingKey&, const RingKey&) = default;
   };
   void dataHasChanged();
+  void startOver(std::shared_ptr<const traces::Trace> trace, std::shared_ptr<RecordedFile> file,
+                 const QString& name, bool live);
 
-  std::shared_ptr<traces::Trace> trace_;
+  std::shared_ptr<const traces::Trace> trace_;
+  std::shared_ptr<traces::Trace> growing_;  // the same, as soon as chunks are added
+  std::shared_ptr<RecordedFile> file_;
   traces::WorstDiffs worst_;
-  QString name_, path_;
+  QString name_;
   bool live_ = false;
   bool was_live_ = false;  // what is on show came while it was recorded, and is all in memory
   bool dirty_ = false;

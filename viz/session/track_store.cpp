@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/session/track_store.h"
 
-#include "traces/exchange/import/format.h"
-#include "traces/format/trace/event_reader.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
@@ -11,12 +9,12 @@ namespace {
 /// As many are read in a few hundredths of a second.
 constexpr std::size_t kAtOnce = 60'000;
 
-std::shared_ptr<const Tracks> readTracks(const std::string& path, std::size_t events,
-                                         const std::stop_token& stop,
+std::shared_ptr<const Tracks> readTracks(const traces::Trace& trace, const std::stop_token& stop,
                                          std::atomic<double>& progress) {
   TracksBuilder builder;
+  const std::size_t events = trace.eventCount();
   std::size_t taken = 0;
-  traces::readAllEvents(*traces::openSource(path), [&](std::span<const traces::Event> some) {
+  trace.visitEvents([&](std::span<const traces::Event> some) {
     for (const traces::Event& event : some) builder.take(event);
     taken += some.size();
     progress = static_cast<double>(taken) / static_cast<double>(events);
@@ -47,15 +45,16 @@ void TrackStore::clear() {
   background_.cancel("tracks");
 }
 
-void TrackStore::open(const traces::Trace& trace, const QString& path) {
+void TrackStore::open(const std::shared_ptr<const traces::Trace>& trace) {
   clear();
-  if (hasFewEvents(trace)) return;
+  if (hasFewEvents(*trace)) return;
   reading_ = true;
   progress_ = std::make_shared<std::atomic<double>>(0);
   background_.request(
       "tracks",
-      [path = path.toStdString(), events = trace.eventCount(), progress = progress_](
-          const std::stop_token& stop) { return readTracks(path, events, stop, *progress); },
+      [trace, progress = progress_](const std::stop_token& stop) {
+        return readTracks(*trace, stop, *progress);
+      },
       [this](const std::shared_ptr<const Tracks>& tracks) {
         whole_ = tracks;
         reading_ = false;

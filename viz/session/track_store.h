@@ -3,7 +3,6 @@
 
 #include <QElapsedTimer>
 #include <QObject>
-#include <QString>
 #include <atomic>
 #include <memory>
 
@@ -13,8 +12,8 @@
 
 namespace ringscope::viz {
 
-/// The tracks of the recording on show. A thread reads a recording with many events again from its
-/// file, chunk by chunk, without keeping the chunks. Until it is done, and while a run goes on,
+/// The tracks of the recording on show. A thread reads a recording with many events chunk by chunk,
+/// without keeping the chunks. Until it is done, and while a run goes on,
 /// there are the tracks of the training steps near the requested one.
 class TrackStore : public QObject {
   Q_OBJECT
@@ -25,8 +24,9 @@ class TrackStore : public QObject {
   /// training step. `data` identifies `trace`.
   std::shared_ptr<const Tracks> tracks(const traces::Trace& trace, bool live, const DataStamp& data,
                                        std::int32_t train_step);
-  /// Forgets what there was, and reads the file when it has too many events to be read at once.
-  void open(const traces::Trace& trace, const QString& path);
+  /// Forgets what there was, and reads the trace on a thread when it has too many events to be read
+  /// at once.
+  void open(const std::shared_ptr<const traces::Trace>& trace);
   void clear();
   /// Returns the tracks of a file with many events after it has been read; else null.
   std::shared_ptr<const Tracks> ofFile() const { return from_file_ ? whole_ : nullptr; }

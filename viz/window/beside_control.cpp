@@ -4,7 +4,6 @@
 #include <QFileInfo>
 
 #include "traces/analysis/compare/report.h"
-#include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
@@ -40,13 +39,15 @@ void BesideControl::showOther() {
   if (!runs) return;
   background_.request(
       "beside",
-      [path = runs->other.path](const std::stop_token&) { return traces::openTrace(path); },
-      [this, runs](const std::shared_ptr<traces::Trace>& trace) {
+      [file = parts_.viewing.comparison.otherFile()](const std::stop_token&) {
+        file->trace();
+        return file;
+      },
+      [this, runs](const std::shared_ptr<RecordedFile>& file) {
         if (parts_.viewing.comparison.runs() != runs) return;
-        const QString path = QString::fromStdString(runs->other.path);
         Viewing& before = parts_.before;
-        before.session.open(trace, QFileInfo(path).fileName(), false);
-        before.session.readTracks(path);
+        before.session.openFile(file, QFileInfo(QString::fromStdString(file->path())).fileName());
+        before.session.readTracks();
         before.navigator.setCursor(parts_.viewing.navigator.cursor());
         QStringList settings;
         for (const std::string& setting : traces::describeSettings(runs->comparison))

@@ -4,7 +4,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
-#include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
 #include "viz/session/problem.h"
@@ -23,7 +22,7 @@ RecordingControl::RecordingControl(const WindowParts& parts, QObject* parent)
 
 void RecordingControl::open(const QString& path) {
   struct Result {
-    std::shared_ptr<traces::Trace> trace;
+    std::shared_ptr<RecordedFile> file;
     QString failure;
   };
   parts_.page.status()->setProblem("opening " + path);
@@ -33,15 +32,17 @@ void RecordingControl::open(const QString& path) {
       [path = path.toStdString()](const std::stop_token&) {
         Result result;
         try {
-          result.trace = traces::openTrace(path);
+          auto file = std::make_shared<RecordedFile>(path);
+          file->trace();
+          result.file = std::move(file);
         } catch (...) {
           result.failure = describeProblem(std::current_exception());
         }
         return result;
       },
       [this, path, hold](const Result& result) {
-        if (result.trace) {
-          show(result.trace, path, std::move(*hold));
+        if (result.file) {
+          show(result.file, path, std::move(*hold));
         } else {
           parts_.shown.setUnopened(path);
           parts_.page.stage()->problemCard()->show(path, result.failure);
@@ -51,17 +52,17 @@ void RecordingControl::open(const QString& path) {
       });
 }
 
-void RecordingControl::show(const std::shared_ptr<traces::Trace>& trace, const QString& path,
+void RecordingControl::show(const std::shared_ptr<RecordedFile>& file, const QString& path,
                             RunHold hold) {
   Q_EMIT taking();
   parts_.show(path, std::move(hold));
   Viewing& viewing = parts_.viewing;
-  viewing.session.open(trace, QFileInfo(path).fileName(), false);
-  if (const auto remarks = traces::listRemarks(*trace); !remarks.empty())
+  viewing.session.openFile(file, QFileInfo(path).fileName());
+  if (const auto remarks = traces::listRemarks(*file->trace()); !remarks.empty())
     parts_.page.status()->setProblem(QString::fromStdString(remarks.front()));
   viewing.player.setPlaying(true);
   parts_.page.runPanel()->setOpened(path);
-  viewing.session.readTracks(path);
+  viewing.session.readTracks();
   viewing.session.diagnose(path);
 }
 

@@ -23,7 +23,7 @@ class RecordingControl : public QObject {
   void opened(const QString& failure);
 
  private:
-  void show(const std::shared_ptr<traces::Trace>& trace, const QString& path, RunHold hold);
+  void show(const std::shared_ptr<RecordedFile>& file, const QString& path, RunHold hold);
 
   WindowParts parts_;
   Background background_;

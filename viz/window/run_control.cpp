@@ -113,11 +113,12 @@ void RunControl::whatIf() {
   config.steps = place.train_step + 1;
   config.capture = "values:steps=" + std::to_string(place.train_step);
   const RunHold before_hold = parts_.shown.release();  // until the comparison holds the run before
-  const QString before = parts_.shown.path();
+  auto before = parts_.viewing.session.file();         // is open already
+  if (!before) before = std::make_shared<RecordedFile>(parts_.shown.path().toStdString());
   beside_.showBefore();
   begin(config, std::move(*hold));
   parts_.page.stage()->compareBar()->setChange(change);
-  parts_.viewing.comparison.withBefore(before);
+  parts_.viewing.comparison.withBefore(std::move(before));
 }
 
 void RunControl::begin(const RunConfig& config, RunHold hold) {

@@ -6,10 +6,10 @@
 
 #include "traces/analysis/sql/named_queries.h"
 #include "traces/analysis/sql/query.h"
-#include "traces/exchange/import/open_trace.h"
 #include "traces/exchange/tables/cell_text.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 namespace {
@@ -57,11 +57,11 @@ std::vector<Question> questionsAt(const Place& place) {
   return questions;
 }
 
-QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t most,
+QueryAnswer ask(RecordedFile& file, const std::string& sql, std::size_t most,
                 const std::function<bool(std::size_t rows)>& stopped) {
   QueryAnswer answer;
   try {
-    const auto trace = traces::openTrace(path);
+    const auto trace = file.trace()->snapshot();  // its cache, not that of the window
     const traces::QueryBounds bounds{.rows = static_cast<std::int64_t>(most)};
     const traces::QueryEnd end = traces::runQuery(
         *trace, sql,

@@ -8,6 +8,7 @@
 
 #include "traces/exchange/tables/column.h"
 #include "viz/scene/cursor.h"
+#include "viz/scene/recorded_file.h"
 
 namespace ringscope::viz {
 
@@ -31,9 +32,9 @@ struct QueryAnswer {
   std::string problem;    ///< why there is nothing; empty: there is an answer
 };
 
-/// Opens the recording at `path` and runs the query, on any thread. Takes at most `most` rows.
+/// Runs the query on the trace of a recording, on any thread. Takes at most `most` rows.
 /// Calls `stopped` often, with the number of rows so far. An error becomes the answer's problem.
-QueryAnswer ask(const std::string& path, const std::string& sql, std::size_t most,
+QueryAnswer ask(RecordedFile& file, const std::string& sql, std::size_t most,
                 const std::function<bool(std::size_t rows)>& stopped);
 
 /// Returns the place to which a row leads, from its columns train_step, layer, direction, stage and

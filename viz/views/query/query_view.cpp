@@ -58,15 +58,14 @@ class RunningQuery : public QObject {
     connect(&timer_, &QTimer::timeout, this, [this] { tellProgress(); });
   }
 
-  void start(const QString& path, const QString& sql) {
+  void start(const std::shared_ptr<RecordedFile>& file, const QString& sql) {
     since_.start();
     rows_ = std::make_shared<std::atomic<std::size_t>>(0);
     timer_.start();
     background_.request(
         "query",
-        [path = path.toStdString(), sql = sql.toStdString(),
-         so_far = rows_](const std::stop_token& stop) {
-          return ask(path, sql, kMostRows, [stop, so_far](std::size_t rows) {
+        [file, sql = sql.toStdString(), so_far = rows_](const std::stop_token& stop) {
+          return ask(*file, sql, kMostRows, [stop, so_far](std::size_t rows) {
             *so_far = rows;
             return stop.stop_requested();
           });
@@ -100,7 +99,7 @@ class RunningQuery : public QObject {
 };
 
 /// A SELECT over the recording, written or chosen; a row leads to its place. Questions that follow
-/// the cursor are asked again when it moves. The query reads the file, on a thread of its own.
+/// the cursor are asked again when it moves. The query runs on a thread of its own.
 class QueryView : public View {
  public:
   QueryView(Viewing& viewing, QWidget* parent)
@@ -131,10 +130,10 @@ class QueryView : public View {
     return seen;
   }
   /// The same path may hold another recording by now.
-  void startOver() override { asked_.clear(); }
+  void startOver() override { asked_.reset(); }
   void refresh() override {
-    if (asked_ != viewing_.session.path()) {
-      asked_ = viewing_.session.path();
+    if (asked_ != viewing_.session.file()) {
+      asked_ = viewing_.session.file();
       show({});
       if (written_.isEmpty()) return choose(questions_->currentIndex());
       return run();
@@ -234,7 +233,7 @@ class QueryView : public View {
   void run() {
     const QString sql = sql_->toPlainText().trimmed();
     written_ = sql == chosen_ ? QString() : sql;
-    if (asked_.isEmpty()) return tell("The recording can be asked when the run has ended.");
+    if (!asked_) return tell("The recording can be asked when the run has ended.");
     if (sql.isEmpty()) return tell("Write a SELECT, or choose a question.");
     running_ = true;
     run_->setText("Cancel");
@@ -284,7 +283,7 @@ class QueryView : public View {
   QTableView* table_ = new PassingList<QTableView>(this);
   QLabel* status_ = new QLabel(this);
   QueryModel model_;
-  QString asked_;    // the file
+  std::shared_ptr<RecordedFile> asked_;
   QString chosen_;   // SQL of the question that was chosen
   QString written_;  // by the user, or kept because a row of it was gone to; empty: chosen_ holds
   RunningQuery query_{this, [this](QueryAnswer answer) { show(std::move(answer)); },

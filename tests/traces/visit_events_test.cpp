@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // All events of a file, one chunk after the other.
-#include "traces/format/trace/event_reader.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/support/chunks_of_steps.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
-#include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/storage/sqlite_sink.h"
 
@@ -27,7 +24,7 @@ std::string recorded(const test::TempDir& dir, const std::vector<Chunk>& chunks)
   return path;
 }
 
-TEST(EventReaderTest, HandsOverWhatATraceHas) {
+TEST(VisitEventsTest, HandsOverWhatATraceHas) {
   const test::TempDir dir;
   std::vector<Chunk> chunks;
   for (int step = 0; step < 5; ++step)
@@ -35,7 +32,7 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
       chunks.push_back(makeChunk(std::span<const Event>(test::eventsFor(rank, step))));
   const std::string path = recorded(dir, chunks);
   std::vector<std::vector<std::int64_t>> begins(2);
-  readAllEvents(*openSource(path), [&](std::span<const Event> events) {
+  openTrace(path)->visitEvents([&](std::span<const Event> events) {
     for (const Event& event : events) begins[event.rank.index()].push_back(event.begin_ns);
     return true;
   });
@@ -49,18 +46,19 @@ TEST(EventReaderTest, HandsOverWhatATraceHas) {
   }
 }
 
-/// Events whose times never came are passed on one by one.
-TEST(EventReaderTest, StopsWhenAskedTo) {
+TEST(VisitEventsTest, StopsWhenAskedTo) {
   const test::TempDir dir;
-  std::vector<Event> events(5, test::eventAt(0, test::placeFor(0, 0), 10, 10));
-  for (std::uint32_t i = 0; i < events.size(); ++i) events[i].pending = i + 1;
+  std::vector<Chunk> chunks;
+  for (int step = 0; step < 5; ++step)
+    chunks.push_back(makeChunk(std::span<const Event>(test::eventsFor(0, step))));
   int calls = 0;
-  readAllEvents(*openSource(recorded(dir, {makeChunk(std::span<const Event>(events))})),
-                [&](std::span<const Event>) { return ++calls < 2; });
+  openTrace(recorded(dir, chunks))->visitEvents([&](std::span<const Event>) {
+    return ++calls < 2;
+  });
   EXPECT_EQ(calls, 2);
 }
 
-TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
+TEST(VisitEventsTest, TimesThatCameLaterAreThoseOfTheEvent) {
   const test::TempDir dir;
   Event late = test::eventAt(0, test::placeFor(0, 0), 10, 10), never = late;
   late.pending = 1;
@@ -70,7 +68,7 @@ TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
   const std::string path = recorded(dir, {makeChunk(std::span<const Event>(events)),
                                           makeChunk(std::span<const TimesRecord>(times))});
   std::vector<Event> seen;
-  readAllEvents(*openSource(path), [&](std::span<const Event> some) {
+  openTrace(path)->visitEvents([&](std::span<const Event> some) {
     seen.insert(seen.end(), some.begin(), some.end());
     return true;
   });
@@ -80,14 +78,13 @@ TEST(EventReaderTest, TimesThatCameLaterAreThoseOfTheEvent) {
   EXPECT_EQ(seen[1].begin_ns, 10) << "of whose times nothing came";
 }
 
-TEST(EventReaderTest, ADamagedChunkIsLeftOutAndTheRestIsRead) {
+TEST(VisitEventsTest, ADamagedChunkIsLeftOutAndTheRestIsRead) {
   const test::TempDir dir;
   Chunk wrong = makeChunk(std::span<const Event>(test::eventsFor(0, 0)));
   wrong.body.resize(wrong.body.size() / 2);
   std::size_t seen = 0;
-  readAllEvents(
-      *openSource(recorded(dir, {wrong, makeChunk(std::span<const Event>(test::eventsFor(0, 1)))})),
-      [&](std::span<const Event> some) {
+  openTrace(recorded(dir, {wrong, makeChunk(std::span<const Event>(test::eventsFor(0, 1)))}))
+      ->visitEvents([&](std::span<const Event> some) {
         seen += some.size();
         return true;
       });
