@@ -8,12 +8,13 @@
 
 #include "tests/support/trace_builder.h"
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/readings.h"
 
 namespace ringscope::test {
 
 inline traces::RuleResult answerFrom(const std::string& rule, const traces::Trace& trace) {
   for (const traces::Rule& known : traces::rules())
-    if (known.id == rule) return known.check(trace);
+    if (known.id == rule) return known.check(traces::Readings(trace));
   throw usageError("there is no rule " + rule);
 }
 inline traces::RuleResult answerFrom(const std::string& rule, const std::string& text) {

@@ -9,6 +9,7 @@
 #include "tests/support/place_at.h"
 #include "tests/support/recording_copy.h"
 #include "tests/traces/doctor_answers.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
@@ -95,7 +96,7 @@ TEST(ImportRecording, RecordedAttentionIsComputedAgainWithinRounding) {
 TEST(ImportRecording, TheDoctorFindsTheMistakeOfTheJobAndNoOther) {
   const auto trace = openTrace(kRecording);
   for (const Rule& rule : rules()) {
-    const RuleResult answer = rule.check(*trace);
+    const RuleResult answer = rule.check(Readings(*trace));
     EXPECT_EQ(answer.verdict == Verdict::kFound, rule.id == "missing_position_ids") << rule.id;
   }
 }

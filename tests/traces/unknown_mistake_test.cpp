@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"
+#include "traces/analysis/doctor/readings.h"
 
 namespace ringscope::traces {
 namespace {
@@ -15,7 +16,7 @@ bool has(const std::string& text, const std::string& words) {
 }
 
 Finding unknownIn(const std::string& text) {
-  const auto finding = unknownMistake(*test::makeTrace("run cp=2 seq_len=4\n" + text));
+  const auto finding = unknownMistake(Readings(*test::makeTrace("run cp=2 seq_len=4\n" + text)));
   if (!finding) ADD_FAILURE() << "nothing found in\n" << text;
   return finding.value_or(Finding());
 }
@@ -75,7 +76,7 @@ TEST(UnknownMistakeTest, NamesTheRowAndTheRank) {
   diff.rows = {{1, 4, 4}, 1, std::vector<std::uint8_t>(16)};
   diff.ratio_by_rank = {0.1, 8};
   trace->add(diff);
-  const auto finding = unknownMistake(*trace);
+  const auto finding = unknownMistake(Readings(*trace));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(has(finding->evidence, "sequence 0, head 3, token 1, of cp rank 1"))
       << finding->evidence;
@@ -93,7 +94,7 @@ TEST(UnknownMistakeTest, NamesWrongRowsAsRanges) {
   for (const int row : {8 + 1, 8 + 2, 8 + 3, 16 + 2, 16 + 7})
     diff.rows.codes[static_cast<std::size_t>(row)] = RowRatios::encode(9);
   trace->add(diff);
-  const auto finding = unknownMistake(*trace);
+  const auto finding = unknownMistake(Readings(*trace));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(has(finding->evidence, "5 of 32 rows are wrong: heads 1–2, tokens 1–3, 7."))
       << finding->evidence;
@@ -108,7 +109,7 @@ TEST(UnknownMistakeTest, NamesTheRangeOfRowsThatShareACode) {
   diff.rows = {{1, 4, 8}, 4, std::vector<std::uint8_t>(8)};
   diff.rows.codes[3] = RowRatios::encode(9);
   trace->add(diff);
-  const auto finding = unknownMistake(*trace);
+  const auto finding = unknownMistake(Readings(*trace));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(has(finding->evidence, "The wrong rows are among 4 of 32 rows: head 1, tokens 4–7."))
       << finding->evidence;
@@ -125,15 +126,16 @@ TEST(UnknownMistakeTest, AGradientNamesNoTokensOfARank) {
   diff.rows = {{8}, 1, std::vector<std::uint8_t>(8)};
   diff.ratio_by_rank = {5, 5};
   trace->add(diff);
-  const auto finding = unknownMistake(*trace);
+  const auto finding = unknownMistake(Readings(*trace));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(finding->rank.isNone());
   EXPECT_TRUE(has(finding->evidence, "its worst entry (7) is off")) << finding->evidence;
 }
 
 TEST(UnknownMistakeTest, GivesNoFindingWithinLimitsOrWithoutVerdicts) {
-  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n")));
-  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2 seq_len=4\n")));
+  EXPECT_FALSE(
+      unknownMistake(Readings(*test::makeTrace("run cp=2 seq_len=4\ndiff out layer=0 ratio=1\n"))));
+  EXPECT_FALSE(unknownMistake(Readings(*test::makeTrace("run cp=2 seq_len=4\n"))));
 }
 
 TEST(UnknownMistakeTest, IsAFindingOfTheDiagnosisAndNotClear) {
@@ -162,7 +164,7 @@ TEST(UnknownMistakeTest, FindsTheRankBySequenceHeadAndTokenTogether) {
     diff.worst_index = {sequence, wrong_heads.front(), 0};
     diff.ratio_by_rank = {0.1, 8};
     trace->add(diff);
-    const auto finding = unknownMistake(*trace);
+    const auto finding = unknownMistake(Readings(*trace));
     return finding ? finding->rank : WorldRank::none();
   };
   EXPECT_EQ(rank_of(0, {0, 1}), WorldRank::of(1));
@@ -175,9 +177,9 @@ TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers)
   const std::string same = "tensor grad.w rank=0 hash=1\ntensor grad.w rank=1 hash=1\n",
                     drift = "tensor weight.w rank=0 hash=4\ntensor weight.w rank=1 hash=5\n";
   const auto of_three =
-      unknownMistake(*test::makeTrace("run cp=3\n" + same + drift +
-                                      "tensor weight.w rank=2 hash=4\n"
-                                      "diff logits step=1 isolated=no ratio=9\n"));
+      unknownMistake(Readings(*test::makeTrace("run cp=3\n" + same + drift +
+                                               "tensor weight.w rank=2 hash=4\n"
+                                               "diff logits step=1 isolated=no ratio=9\n")));
   ASSERT_TRUE(of_three);
   EXPECT_EQ(of_three->rank, WorldRank::of(1));
   EXPECT_EQ(of_three->place.train_step, 0) << "before what it makes wrong";
@@ -185,8 +187,8 @@ TEST(UnknownMistakeTest, WeightsThatDriftApartAreOfTheRankThatIsUnlikeTheOthers)
   EXPECT_TRUE(has(of_three->evidence, "The gradients after the sync are the same"));
   const Finding of_two = unknownIn(same + drift);
   EXPECT_TRUE(of_two.rank.isNone()) << "either may be the wrong one";
-  EXPECT_FALSE(unknownMistake(*test::makeTrace("run cp=2\n" + same)));
-  EXPECT_FALSE(unknownMistake(*test::makeTrace("run command=import dp=2 cp=1\n" + drift)))
+  EXPECT_FALSE(unknownMistake(Readings(*test::makeTrace("run cp=2\n" + same))));
+  EXPECT_FALSE(unknownMistake(Readings(*test::makeTrace("run command=import dp=2 cp=1\n" + drift))))
       << "ranks of an imported job without groups may hold parts";
 }
 

@@ -6,13 +6,14 @@
 #include "tests/support/recorded_head.h"
 #include "tests/support/trace_builder.h"
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 
 namespace ringscope::traces {
 namespace {
 
 std::optional<Finding> foundIn(const std::string& text) {
-  return unknownNumber(*test::makeTrace(text));
+  return unknownNumber(Readings(*test::makeTrace(text)));
 }
 
 /// Returns a run whose mean over all targets of two ranks is 3.

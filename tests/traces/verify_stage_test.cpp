@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/support/trace_builder.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/analysis/verify/stage_check.h"
 
@@ -221,7 +222,7 @@ TEST(StageCheckTest, WithoutBlocksSumsOrInputsItSaysWhatIsMissing) {
 TEST(UnknownMistakeTest, IsPlacedAtItsRingStepAndRows) {
   const auto trace = TwoTokens(Replaced{{"block_out@1.1", "3"}, {"out@1", "4.5"}})
                          .record("diff out layer=0 ratio=40 error=0.5\n");
-  const auto finding = unknownMistake(*trace);
+  const auto finding = unknownMistake(Readings(*trace));
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->rank, WorldRank::of(1));
   EXPECT_EQ(finding->place.stage, RingStep::of(1));
@@ -235,8 +236,8 @@ TEST(UnknownMistakeTest, IsPlacedAtItsRingStepAndRows) {
 }
 
 TEST(UnknownMistakeTest, BlamesTheMergeWhenEveryBlockIsRight) {
-  const auto finding =
-      unknownMistake(*TwoTokens(Replaced{{"out@1", "4.5"}}).record("diff out layer=0 ratio=40\n"));
+  const auto finding = unknownMistake(
+      Readings(*TwoTokens(Replaced{{"out@1", "4.5"}}).record("diff out layer=0 ratio=40\n")));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(finding->place.stage.isNone());
   EXPECT_NE(finding->evidence.find("all 8 results that are recorded are right: what is left is "

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "traces/analysis/doctor/memory_order.h"
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -190,7 +189,9 @@ bool areGathered(const Trace& trace) {
   });
 }
 
-BlockReading computedBlocks(const Trace& trace) {
+}  // namespace
+
+BlockReading readBlocks(const Trace& trace) {
   BlockReading not_known;
   not_known.missing = "needs the hashes of the KV blocks that ranks held at each ring step";
   bool any_right = false, any_unknown = false;
@@ -215,12 +216,6 @@ BlockReading computedBlocks(const Trace& trace) {
         "recorded";
   }
   return not_known;
-}
-
-}  // namespace
-
-BlockReading readBlocks(const Trace& trace) {
-  return SharedReadings::of(trace, computedBlocks);
 }
 
 RuleResult answerFrom(const BlockReading& blocks, BlocksAre wrong, const FindingWords& words) {

@@ -7,7 +7,6 @@
 
 #include "traces/analysis/doctor/coverage_tally.h"
 #include "traces/analysis/doctor/other_sequence.h"
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
 
@@ -235,7 +234,9 @@ CoverageReading judgeAmong(const Trace& trace, CoverageCounter& counter, const A
                    "attends by the mask of the sequence of rank " + toString(other));
 }
 
-CoverageReading computedCoverage(const Trace& trace) {
+}  // namespace
+
+CoverageReading readCoverage(const Trace& trace) {
   CoverageReading right;
   std::optional<CoverageReading> not_known, half_done;
   for (const auto& members : sequenceGroups(trace)) {
@@ -260,12 +261,6 @@ CoverageReading computedCoverage(const Trace& trace) {
   if (right.recorded) return right;
   return half_done.value_or(
       unknown("needs the pieces that each rank attends, with their ring steps", false));
-}
-
-}  // namespace
-
-CoverageReading readCoverage(const Trace& trace) {
-  return SharedReadings::of(trace, computedCoverage);
 }
 
 }  // namespace ringscope::traces

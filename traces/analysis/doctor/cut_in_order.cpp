@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/analysis/doctor/label_reading.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
 
@@ -65,14 +66,14 @@ std::optional<Finding> positionsInOrder(const Trace& trace) {
 
 }  // namespace
 
-std::optional<Finding> cutInOrder(const Trace& trace) {
-  const LabelReading labels = readLabels(trace);
+std::optional<Finding> cutInOrder(const Readings& readings) {
+  const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kCutInOrder)
     return describeOrder(labels.place, labels.rank, "labels",
                          "Of " + describeCount(labels.targets, "label") + " " +
                              describeCount(labels.wrong) +
                              " are not the next token; all of them are the next tokens");
-  return positionsInOrder(trace);
+  return positionsInOrder(readings.trace());
 }
 
 }  // namespace ringscope::traces

@@ -11,8 +11,8 @@
 #include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/doctor/proof.h"
 #include "traces/analysis/doctor/reach.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/recomputed_finding.h"
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/explanation.h"
@@ -84,9 +84,10 @@ void addCapture(RuleResult& result, const Rule& rule, const Trace& trace) {
 }
 
 /// A part of the recording that one rule cannot read must not silence the others.
-RuleResult answered(const Rule& rule, const Trace& trace) {
+RuleResult answered(const Rule& rule, const Readings& readings) {
+  const Trace& trace = readings.trace();
   try {
-    RuleResult result = rule.check(trace);
+    RuleResult result = rule.check(readings);
     if (result.verdict == Verdict::kClear && lacksDeclaredMask(rule, trace))
       return undecided(
           "needs a declaration of the mask (declare={\"mask\": …}); it was taken from how "
@@ -108,8 +109,9 @@ RuleResult answered(const Rule& rule, const Trace& trace) {
 }
 
 /// Asks one rule. Adds what would let it judge, and keeps what it lacks apart from that.
-Diagnosis::Entry asked(const Rule& rule, const Trace& trace) {
-  Diagnosis::Entry entry{rule.id, answered(rule, trace)};
+Diagnosis::Entry asked(const Rule& rule, const Readings& readings) {
+  const Trace& trace = readings.trace();
+  Diagnosis::Entry entry{rule.id, answered(rule, readings)};
   RuleResult& result = entry.result;
   if (result.verdict != Verdict::kNotObservable) return entry;
   entry.lacks = result.would_settle;
@@ -200,17 +202,17 @@ std::vector<Finding> Diagnosis::findings() const {
 
 Diagnosis diagnose(const Trace& trace) {
   Diagnosis diagnosis;
-  const SharedReadings readings(trace);
-  for (const Rule& rule : rules()) diagnosis.entries.push_back(asked(rule, trace));
+  const Readings readings(trace);
+  for (const Rule& rule : rules()) diagnosis.entries.push_back(asked(rule, readings));
   keepCauses(diagnosis.entries);
   takeBackWhatIsTooLate(trace, diagnosis.entries);
-  takeBackWhatIsRight(trace, diagnosis.entries);
+  takeBackWhatIsRight(readings, diagnosis.entries);
   addApplicability(trace, diagnosis.entries);
   const std::vector<Finding> findings = diagnosis.findings();
   if (std::ranges::none_of(findings,
                            [](const Finding& f) { return f.severity == Severity::kError; })) {
-    auto finding = unknownMistake(trace);
-    if (!finding) finding = recomputedFinding(trace);
+    auto finding = unknownMistake(readings);
+    if (!finding) finding = recomputedFinding(readings);
     if (finding) addFound(diagnosis.entries, *std::move(finding));
   }
   lowerConfidence(trace, diagnosis.entries);

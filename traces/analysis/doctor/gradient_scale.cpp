@@ -6,7 +6,6 @@
 #include <map>
 
 #include "traces/analysis/diff/summary.h"
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/verify/recompute/loss.h"
 
 namespace ringscope::traces {
@@ -114,7 +113,9 @@ GradientScale byVerdicts(const Trace& trace) {
   return reading;
 }
 
-GradientScale computedScale(const Trace& trace) {
+}  // namespace
+
+GradientScale readGradientScale(const Trace& trace) {
   GradientScale known;
   known.missing = "needs the values of logits, labels, gradients and weights";
   for (const std::int32_t train_step : stepsWithGradients(trace)) {
@@ -128,12 +129,6 @@ GradientScale computedScale(const Trace& trace) {
   if (known.are == GradientsAre::kRight) return known;
   GradientScale verdicts = byVerdicts(trace);
   return verdicts.are == GradientsAre::kUnknown ? known : verdicts;
-}
-
-}  // namespace
-
-GradientScale readGradientScale(const Trace& trace) {
-  return SharedReadings::of(trace, computedScale);
 }
 
 RuleResult answerFrom(const GradientScale& gradients, GradientsAre wrong,

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/verify/recompute/label_counts.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
@@ -104,7 +103,9 @@ std::vector<std::uint64_t> hashesOf(const Trace& trace, std::int32_t train_step,
   return hashes;
 }
 
-LabelReading computedLabels(const Trace& trace) {
+}  // namespace
+
+LabelReading readLabels(const Trace& trace) {
   LabelReading all;
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
   bool any_right = false;
@@ -140,12 +141,6 @@ LabelReading computedLabels(const Trace& trace) {
     perhaps->certain = false;
   }
   return *perhaps;
-}
-
-}  // namespace
-
-LabelReading readLabels(const Trace& trace) {
-  return SharedReadings::of(trace, computedLabels);
 }
 
 RuleResult unknownLabels(const LabelReading& labels) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/verify/step_hypotheses/losses.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/other_tensors.h"
@@ -138,7 +137,9 @@ std::set<std::int32_t> stepsOf(const Trace& trace) {
   return steps;
 }
 
-LoggedLoss computedLoss(const Trace& trace) {
+}  // namespace
+
+LoggedLoss readLoggedLoss(const Trace& trace) {
   LoggedLoss last = unknown("needs the loss of each rank, and the one that the run logged");
   bool any_right = false;
   for (const std::int32_t train_step : stepsOf(trace)) {
@@ -156,12 +157,6 @@ LoggedLoss computedLoss(const Trace& trace) {
     last = std::move(loss);
   }
   return last;
-}
-
-}  // namespace
-
-LoggedLoss readLoggedLoss(const Trace& trace) {
-  return SharedReadings::of(trace, computedLoss);
 }
 
 namespace {

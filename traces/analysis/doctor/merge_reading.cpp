@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -187,8 +186,10 @@ std::optional<MergeReading> badOut(const Merges& merges) {
   return judged;
 }
 
+}  // namespace
+
 /// All of them.
-MergeReading computedMerges(const Trace& trace) {
+MergeReading readMerges(const Trace& trace) {
   bool right = false, by_values = false, unknown = false;
   MergesAt all = mergesOf(trace);
   for (auto& [at, merges] : all) {
@@ -215,12 +216,6 @@ MergeReading computedMerges(const Trace& trace) {
   MergeReading reading;
   if (right && (by_values || !unknown)) reading.is = MergeIs::kRight;
   return reading;
-}
-
-}  // namespace
-
-MergeReading readMerges(const Trace& trace) {
-  return SharedReadings::of(trace, computedMerges);
 }
 
 }  // namespace ringscope::traces

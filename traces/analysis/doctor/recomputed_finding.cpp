@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "traces/analysis/doctor/shared_readings.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/analysis/doctor/wrong_rows.h"
 #include "traces/analysis/verify/hypotheses/hypothesis.h"
@@ -17,15 +17,6 @@ namespace {
 
 /// Multiply-adds: about two seconds of one core.
 constexpr double kRecomputedWork = 1e9;
-
-std::vector<LayerCheck> computedLayers(const Trace& trace) {
-  if (!trace.run() || trace.run()->command != Command::kImport) return {};
-  return checkLayers(trace, kRecomputedWork).layers;
-}
-
-std::vector<LayerCheck> recomputedLayers(const Trace& trace) {
-  return SharedReadings::of(trace, computedLayers);
-}
 
 /// Returns the first wrong tensor of a layer; null: all are right.
 const TensorCheck* firstWrong(const LayerCheck& layer) {
@@ -96,9 +87,14 @@ Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
 
 }  // namespace
 
-std::optional<Finding> recomputedFinding(const Trace& trace) {
+std::vector<LayerCheck> recomputeLayers(const Trace& trace) {
+  if (!trace.run() || trace.run()->command != Command::kImport) return {};
+  return checkLayers(trace, kRecomputedWork).layers;
+}
+
+std::optional<Finding> recomputedFinding(const Readings& readings) {
   std::optional<Finding> suspected;
-  for (const LayerCheck& layer : recomputedLayers(trace)) {
+  for (const LayerCheck& layer : readings.layers()) {
     if (const TensorCheck* wrong = firstWrong(layer)) return ofTensor(layer, *wrong);
     const bool suspect = layer.unlike_other_layers || layer.fits == AttentionFits::kDocuments;
     if (suspect && !suspected) suspected = ofAttention(layer);
@@ -106,13 +102,13 @@ std::optional<Finding> recomputedFinding(const Trace& trace) {
   return suspected;
 }
 
-void takeBackWhatIsRight(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
+void takeBackWhatIsRight(const Readings& readings, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries) {
     const bool computed = std::ranges::any_of(
         hypotheses(), [&](const Hypothesis& one) { return one.mistake == entry.rule; });
     if (entry.result.findings.empty() || !computed) continue;
     const Finding& finding = entry.result.findings.front();
-    for (const LayerCheck& layer : recomputedLayers(trace)) {
+    for (const LayerCheck& layer : readings.layers()) {
       const bool same = layer.pass.train_step == finding.place.train_step &&
                         layer.pass.layer == finding.place.layer &&
                         std::ranges::count(layer.members, finding.rank) > 0;

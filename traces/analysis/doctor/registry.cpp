@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 
 namespace ringscope::traces {
@@ -13,8 +14,9 @@ const std::vector<Rule>& rules() {
   return kRules;
 }
 
-RuleResult Rule::check(const Trace& trace) const {
-  RuleResult result = judge(trace);
+RuleResult Rule::check(const Readings& readings) const {
+  RuleResult result =
+      judge.by_readings ? judge.by_readings(readings) : judge.by_trace(readings.trace());
   for (Finding& finding : result.findings) finding.rule = id;
   return result;
 }

@@ -63,11 +63,11 @@ std::optional<RuleResult> answerWithoutCp(const Trace& trace);
 /// One rule: a pure function of what was recorded. It never learns what was injected.
 struct Rule {
   std::string id;  ///< an id of the catalogue
-  RuleResult (*judge)(const Trace& trace);
+  RuleFunction judge;
   RuleOf of = RuleOf::kAnyRun;
 
   /// Returns the answer, whose findings name this rule.
-  RuleResult check(const Trace& trace) const;
+  RuleResult check(const Readings& readings) const;
 };
 
 /// Returns all rules. A new one is a function in the file of its subject in rules/, and a row in

@@ -6,7 +6,6 @@
 #include <limits>
 #include <set>
 
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
@@ -104,7 +103,9 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   return reading;
 }
 
-TargetScale computedTargetScale(const Trace& trace) {
+}  // namespace
+
+TargetScale readTargetScale(const Trace& trace) {
   TargetScale known;
   if (!isForeign(trace) || !trace.run() || trace.run()->cp < 2 || trace.run()->tp > 1) return known;
   std::set<std::int32_t> steps;
@@ -116,12 +117,6 @@ TargetScale computedTargetScale(const Trace& trace) {
     if (reading.are == TargetsScaled::kRight) known = std::move(reading);
   }
   return known;
-}
-
-}  // namespace
-
-TargetScale readTargetScale(const Trace& trace) {
-  return SharedReadings::of(trace, computedTargetScale);
 }
 
 RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResult otherwise) {

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "traces/analysis/doctor/shared_readings.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
@@ -88,7 +87,9 @@ std::set<std::int32_t> trainSteps(const Trace& trace) {
   return steps;
 }
 
-TargetWeights computedWeights(const Trace& trace) {
+}  // namespace
+
+TargetWeights readTargetWeights(const Trace& trace) {
   TargetWeights known;
   for (const std::int32_t train_step : trainSteps(trace))
     for (const auto& members : sequenceGroups(trace)) {
@@ -102,12 +103,6 @@ TargetWeights computedWeights(const Trace& trace) {
       known = std::move(reading);
     }
   return known;
-}
-
-}  // namespace
-
-TargetWeights readTargetWeights(const Trace& trace) {
-  return SharedReadings::of(trace, computedWeights);
 }
 
 RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {

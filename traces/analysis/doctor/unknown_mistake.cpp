@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/replica_drift.h"
 #include "traces/analysis/doctor/unknown_number.h"
 #include "traces/analysis/doctor/unknown_place.h"
@@ -160,12 +161,13 @@ const DiffRecord* firstDivergence(const Trace& trace) {
   return first;
 }
 
-std::optional<Finding> unknownMistake(const Trace& trace) {
+std::optional<Finding> unknownMistake(const Readings& readings) {
+  const Trace& trace = readings.trace();
   const DiffRecord* wrong = firstDivergence(trace);
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (weights.first && (!wrong || weights.first->place.train_step < wrong->place.train_step))
     return driftOf(weights, readDrift(trace, TensorKind::kGradient));
-  if (!wrong) return unknownNumber(trace);
+  if (!wrong) return unknownNumber(readings);
   Finding finding;
   finding.rule = kUnknownMistake;
   finding.confidence =

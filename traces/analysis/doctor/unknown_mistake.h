@@ -20,6 +20,6 @@ const DiffRecord* firstDivergence(const Trace& trace);
 /// finding names the first wrong ring step too. It lists the wrong rows, the right tensors before
 /// them, and the parts to look at. Without a diverging comparison the finding is a number that does
 /// not follow from the recording (unknown_number.h), if there is one.
-std::optional<Finding> unknownMistake(const Trace& trace);
+std::optional<Finding> unknownMistake(const Readings& readings);
 
 }  // namespace ringscope::traces

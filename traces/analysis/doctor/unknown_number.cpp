@@ -3,6 +3,7 @@
 
 #include "traces/analysis/doctor/gradient_scale.h"
 #include "traces/analysis/doctor/logged_loss.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/format/core/error.h"
 
@@ -45,10 +46,10 @@ Finding ofGradient(const GradientScale& gradients) {
 
 }  // namespace
 
-std::optional<Finding> unknownNumber(const Trace& trace) try {
-  if (const LoggedLoss loss = readLoggedLoss(trace); loss.is == LossIs::kUnknown && loss.wrong)
+std::optional<Finding> unknownNumber(const Readings& readings) try {
+  if (const LoggedLoss& loss = readings.loggedLoss(); loss.is == LossIs::kUnknown && loss.wrong)
     return ofLoss(loss);
-  const GradientScale gradients = readGradientScale(trace);
+  const GradientScale& gradients = readings.gradientScale();
   if (gradients.are == GradientsAre::kUnknown && gradients.wrong) return ofGradient(gradients);
   return std::nullopt;
 } catch (const Error&) {

@@ -4,6 +4,7 @@
 
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/coverage_reading.h"
+#include "traces/analysis/doctor/readings.h"
 
 namespace ringscope::traces {
 namespace {
@@ -74,30 +75,31 @@ constexpr FindingWords kCutAtJumps = {
 
 }  // namespace
 
-RuleResult checkRingBypassed(const Trace& trace) {
-  return answerFrom(readCoverage(trace), AttentionIs::kOfOwnBlocksOnly, kRingBypassed);
+RuleResult checkRingBypassed(const Readings& readings) {
+  return answerFrom(readings.coverage(), AttentionIs::kOfOwnBlocksOnly, kRingBypassed);
 }
 
-RuleResult checkNoSkipFutureBlock(const Trace& trace) {
-  return answerFrom(readCoverage(trace), AttentionIs::kOfFutureBlocks, kFutureAttended);
+RuleResult checkNoSkipFutureBlock(const Readings& readings) {
+  return answerFrom(readings.coverage(), AttentionIs::kOfFutureBlocks, kFutureAttended);
 }
 
-RuleResult checkCausalOnEveryBlock(const Trace& trace) {
-  return answerFrom(readCoverage(trace), AttentionIs::kCutByCausal, kCutByCausal);
+RuleResult checkCausalOnEveryBlock(const Readings& readings) {
+  return answerFrom(readings.coverage(), AttentionIs::kCutByCausal, kCutByCausal);
 }
 
-RuleResult checkMaskDropped(const Trace& trace) {
-  const CoverageReading coverage = readCoverage(trace);
+RuleResult checkMaskDropped(const Readings& readings) {
+  const CoverageReading& coverage = readings.coverage();
   return answerFrom(coverage, AttentionIs::kWithoutMask,
                     coverage.window > 0 ? kWindowDropped : kOrderDropped);
 }
 
-RuleResult checkDocumentsIgnored(const Trace& trace) {
-  return answerFrom(readCoverage(trace), AttentionIs::kAcrossDocuments, kAcrossDocuments);
+RuleResult checkDocumentsIgnored(const Readings& readings) {
+  return answerFrom(readings.coverage(), AttentionIs::kAcrossDocuments, kAcrossDocuments);
 }
 
-RuleResult checkPaddingUnmasked(const Trace& trace) {
-  const CoverageReading coverage = readCoverage(trace);
+RuleResult checkPaddingUnmasked(const Readings& readings) {
+  const Trace& trace = readings.trace();
+  const CoverageReading& coverage = readings.coverage();
   RuleResult result = answerFrom(coverage, AttentionIs::kOfPadding, kPaddingAttended);
   // Padding lies after its document, where no query of a causal mask attends it. Rows of padding
   // may be compared too, and then they are wrong.
@@ -106,8 +108,8 @@ RuleResult checkPaddingUnmasked(const Trace& trace) {
   return result;
 }
 
-RuleResult checkPositionsReadAsDocuments(const Trace& trace) {
-  return answerFrom(readCoverage(trace), AttentionIs::kCutAtJumps, kCutAtJumps);
+RuleResult checkPositionsReadAsDocuments(const Readings& readings) {
+  return answerFrom(readings.coverage(), AttentionIs::kCutAtJumps, kCutAtJumps);
 }
 
 }  // namespace ringscope::traces

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/analysis/doctor/label_reading.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/other_tensors.h"
@@ -43,8 +44,8 @@ std::set<std::int32_t> stepsWithBatches(const Trace& trace) {
 }
 
 /// Judges without the batch: a label whose token another rank has is not that token.
-RuleResult byLabels(const Trace& trace) {
-  const LabelReading labels = readLabels(trace);
+RuleResult byLabels(const Readings& readings) {
+  const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kOfOtherBatches)
     return found(differentBatchesOnCpRanksFinding(
         labels.place, labels.rank,
@@ -57,7 +58,8 @@ RuleResult byLabels(const Trace& trace) {
 
 }  // namespace
 
-RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace) {
+RuleResult checkDifferentBatchesOnCpRanks(const Readings& readings) {
+  const Trace& trace = readings.trace();
   if (const auto answer = answerWithoutCp(trace)) return *answer;
   bool compared = false;
   const auto groups = sequenceGroups(trace);
@@ -79,7 +81,7 @@ RuleResult checkDifferentBatchesOnCpRanks(const Trace& trace) {
               Confidence::kCertain));
       }
     }
-  return compared ? clear() : byLabels(trace);
+  return compared ? clear() : byLabels(readings);
 }
 
 // same_batch_on_dp_ranks: the ranks of a dp group hold the same part of the same sequences. In one
@@ -175,8 +177,8 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
 }
 
 // shift_labels_per_shard: a label is the next token of the shard and not of the sequence.
-RuleResult checkShiftLabelsPerShard(const Trace& trace) {
-  const LabelReading labels = readLabels(trace);
+RuleResult checkShiftLabelsPerShard(const Readings& readings) {
+  const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
       labels.are == LabelsAre::kPerhapsPerShard || labels.are == LabelsAre::kCutInOrder)
     return unknownLabels(labels);
@@ -205,8 +207,8 @@ RuleResult checkShiftLabelsPerShard(const Trace& trace) {
 }
 
 // labels_shifted_twice: a label is the token after the next.
-RuleResult checkLabelsShiftedTwice(const Trace& trace) {
-  const LabelReading labels = readLabels(trace);
+RuleResult checkLabelsShiftedTwice(const Readings& readings) {
+  const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
       labels.are == LabelsAre::kCutInOrder)
     return unknownLabels(labels);

@@ -5,6 +5,7 @@
 
 #include "traces/analysis/doctor/gradient_scale.h"
 #include "traces/analysis/doctor/logged_loss.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/replica_drift.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/target_scale.h"
@@ -96,8 +97,8 @@ bool areEqualWithoutSum(const Trace& trace) {
 }
 
 /// Judges ranks with the same tokens, each of which has the same part of the whole.
-RuleResult judgeEqualRanks(const Trace& trace) {
-  const GradientScale scale = readGradientScale(trace);
+RuleResult judgeEqualRanks(const Readings& readings) {
+  const GradientScale& scale = readings.gradientScale();
   if (scale.are != GradientsAre::kScaledByCp || scale.scale >= 1 || scale.verdicts > 0)
     return notObservable(
         "needs cp ranks with different tokens: no reduction of gradients over them was recorded, "
@@ -116,12 +117,13 @@ RuleResult judgeEqualRanks(const Trace& trace) {
 
 }  // namespace
 
-RuleResult checkMissingCpGradReduce(const Trace& trace) {
+RuleResult checkMissingCpGradReduce(const Readings& readings) {
+  const Trace& trace = readings.trace();
   if (const auto answer = answerWithoutCp(trace)) return *answer;
   const ReplicaDrift grads = readDrift(trace, TensorKind::kGradient);
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
-  if (grads.differing == 0 && areEqualWithoutSum(trace)) return judgeEqualRanks(trace);
+  if (grads.differing == 0 && areEqualWithoutSum(trace)) return judgeEqualRanks(readings);
   if (grads.differing == 0) return clear();
   return found(missingCpGradReduceFinding(grads, weights,
                                           reductionIn(trace, grads.first->place.train_step)));
@@ -225,9 +227,10 @@ std::optional<Finding> clippedBeforeSum(const Trace& trace) {
 
 }  // namespace
 
-RuleResult checkClipBeforeReduce(const Trace& trace) {
+RuleResult checkClipBeforeReduce(const Readings& readings) {
+  const Trace& trace = readings.trace();
   RuleResult answer =
-      answerFrom(readGradientScale(trace), GradientsAre::kScaledByRank, describeClipped);
+      answerFrom(readings.gradientScale(), GradientsAre::kScaledByRank, describeClipped);
   if (answer.verdict == Verdict::kFound) return answer;
   if (auto finding = unclippedSum(trace)) return found(std::move(*finding));
   if (answer.verdict == Verdict::kClear) return answer;
@@ -277,14 +280,15 @@ void describeScaled(const GradientScale& g, Finding& f) {
 
 }  // namespace
 
-RuleResult checkGradScaledByCp(const Trace& trace) {
+RuleResult checkGradScaledByCp(const Readings& readings) {
+  const Trace& trace = readings.trace();
   if (const auto answer = answerWithoutCp(trace)) return *answer;
   RuleResult answer =
-      answerFrom(readTargetScale(trace), TargetsScaled::kBySync,
-                 answerFrom(readGradientScale(trace), GradientsAre::kScaledByCp, describeScaled));
+      answerFrom(readings.targetScale(), TargetsScaled::kBySync,
+                 answerFrom(readings.gradientScale(), GradientsAre::kScaledByCp, describeScaled));
   // A loss that is logged without the factor is right; its backward began with another number.
-  if (readLoggedLoss(trace).is != LossIs::kRight) return answer;
-  return answerFrom(readTargetScale(trace), TargetsScaled::kByLoss, std::move(answer));
+  if (readings.loggedLoss().is != LossIs::kRight) return answer;
+  return answerFrom(readings.targetScale(), TargetsScaled::kByLoss, std::move(answer));
 }
 
 }  // namespace ringscope::traces

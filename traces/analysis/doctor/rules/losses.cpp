@@ -4,6 +4,7 @@
 
 #include "traces/analysis/doctor/logged_loss.h"
 #include "traces/analysis/doctor/merge_reading.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/target_scale.h"
 #include "traces/analysis/doctor/target_weights.h"
@@ -47,43 +48,43 @@ constexpr FindingWords kLost = {
 }  // namespace
 
 // Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean.
-RuleResult checkMeanOfLocalMeans(const Trace& trace) {
-  return answerFrom(readTargetWeights(trace),
-                    answerFrom(readLoggedLoss(trace), LossIs::kMeanOfMeans, kMeanOfMeans));
+RuleResult checkMeanOfLocalMeans(const Readings& readings) {
+  return answerFrom(readings.targetWeights(),
+                    answerFrom(readings.loggedLoss(), LossIs::kMeanOfMeans, kMeanOfMeans));
 }
 
 // The logged loss is neither cp times the mean over all targets, nor that divided by cp.
-RuleResult checkLossScaledByCp(const Trace& trace) {
-  const LoggedLoss loss = readLoggedLoss(trace);
+RuleResult checkLossScaledByCp(const Readings& readings) {
+  const LoggedLoss& loss = readings.loggedLoss();
   return answerFrom(
-      readTargetScale(trace), TargetsScaled::kByLoss,
+      readings.targetScale(), TargetsScaled::kByLoss,
       answerFrom(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp));
 }
 
 // The logged loss is not that of one rank's tokens alone.
-RuleResult checkMetricNotReduced(const Trace& trace) {
-  return answerFrom(readLoggedLoss(trace), LossIs::kOfOneRank, kOfOneRank);
+RuleResult checkMetricNotReduced(const Readings& readings) {
+  return answerFrom(readings.loggedLoss(), LossIs::kOfOneRank, kOfOneRank);
 }
 
 // The loss is finite when the sum of every rank is, also where a rank has no target.
-RuleResult checkRankWithoutTargets(const Trace& trace) {
-  return answerFrom(readLoggedLoss(trace), LossIs::kLost, kLost);
+RuleResult checkRankWithoutTargets(const Readings& readings) {
+  return answerFrom(readings.loggedLoss(), LossIs::kLost, kLost);
 }
 
 // nan_from_one_rank: the first recorded tensor that holds a NaN, or an infinity where none belongs.
 namespace {
 
 /// Reports whether the place comes after a loss that is not finite although its parts are.
-bool comesOfTheLoss(const Trace& trace, const Place& place) {
-  const LoggedLoss loss = readLoggedLoss(trace);
+bool comesOfTheLoss(const Readings& readings, const Place& place) {
+  const LoggedLoss& loss = readings.loggedLoss();
   if (loss.is != LossIs::kLost) return false;
   return place.train_step > loss.train_step ||
          (place.train_step == loss.train_step && place.direction == Direction::kBackward);
 }
 
 /// Reports whether the place comes after a merge that is not finite although its blocks are.
-bool comesOfAMerge(const Trace& trace, const Place& place) {
-  const MergeReading merges = readMerges(trace);
+bool comesOfAMerge(const Readings& readings, const Place& place) {
+  const MergeReading& merges = readings.merges();
   if (!merges.isWrong()) return false;
   const Place& merge = merges.made->place;
   const bool same_pass = place.train_step == merge.train_step &&
@@ -134,7 +135,8 @@ auto wayTo(const TensorRecord& tensor) {
 
 }  // namespace
 
-RuleResult checkNanFromOneRank(const Trace& trace) {
+RuleResult checkNanFromOneRank(const Readings& readings) {
+  const Trace& trace = readings.trace();
   if (trace.tensors().empty()) return notObservable("needs statistics of tensors");
   const TensorRecord* first = nullptr;
   for (const TensorRecord& tensor : trace.tensors()) {
@@ -143,9 +145,9 @@ RuleResult checkNanFromOneRank(const Trace& trace) {
     if (bad && (!first || wayTo(tensor) < wayTo(*first))) first = &tensor;
   }
   if (!first) return clear();
-  if (comesOfTheLoss(trace, first->place))
+  if (comesOfTheLoss(readings, first->place))
     return undecided("needs a loss that is finite; what comes after it is NaN because of that");
-  if (comesOfAMerge(trace, first->place))
+  if (comesOfAMerge(readings, first->place))
     return undecided("needs merges that are finite; what comes after one is NaN because of that");
   return found({.title = "Values that are not finite",
                 .place = first->place,

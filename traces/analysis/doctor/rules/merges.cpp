@@ -9,6 +9,7 @@
 
 #include "traces/analysis/doctor/merge_reading.h"
 #include "traces/analysis/doctor/narrow_types.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
@@ -219,8 +220,8 @@ Finding lseOverflowFinding(const MergeReading& judged) {
 
 }  // namespace
 
-RuleResult checkLseOverflow(const Trace& trace) {
-  const MergeReading merges = readMerges(trace);
+RuleResult checkLseOverflow(const Readings& readings) {
+  const MergeReading& merges = readings.merges();
   if (merges.isWrong()) return found(lseOverflowFinding(merges));
   if (merges.is == MergeIs::kRight) return clear();
   return notObservable(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/analysis/doctor/cut_in_order.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/shard_lengths.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
@@ -50,7 +51,8 @@ Finding differentBuffers(const ShardRecord& tokens, const std::vector<TokenIndex
 
 }  // namespace
 
-RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
+RuleResult checkBalanceDiffersBetweenBuffers(const Readings& readings) {
+  const Trace& trace = readings.trace();
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<const ShardRecord*>> by_rank;
   for (const ShardRecord& shard : trace.shards())
     if (shard.sharded && !shard.global_from_local.empty() && localLength(shard).value_or(0) > 0)
@@ -71,7 +73,7 @@ RuleResult checkBalanceDiffersBetweenBuffers(const Trace& trace) {
   }
   // Values show it too, if the recorder did not see the cut. Something else may explain them.
   if (isForeign(trace))
-    if (auto in_order = cutInOrder(trace)) return found(std::move(*in_order));
+    if (auto in_order = cutInOrder(readings)) return found(std::move(*in_order));
   return compared ? clear() : notObservable("needs to know which tokens of two buffers a rank has");
 }
 

@@ -4,6 +4,7 @@
 
 #include "traces/analysis/doctor/block_reading.h"
 #include "traces/analysis/doctor/coverage_reading.h"
+#include "traces/analysis/doctor/readings.h"
 #include "traces/format/trace/flows.h"
 
 namespace ringscope::traces {
@@ -69,16 +70,17 @@ Finding differentSources(const Flow& flow) {
 }  // namespace
 
 // At every ring step a rank holds another block, and attends no (query, key) pair twice.
-RuleResult checkKvNotRotated(const Trace& trace) {
-  RuleResult by_pairs = answerFrom(readCoverage(trace), AttentionIs::kRepeated, kAttendedAgain);
+RuleResult checkKvNotRotated(const Readings& readings) {
+  RuleResult by_pairs = answerFrom(readings.coverage(), AttentionIs::kRepeated, kAttendedAgain);
   if (by_pairs.verdict == Verdict::kFound) return by_pairs;
   const RuleResult by_hashes =
-      answerFrom(readBlocks(trace), BlocksAre::kNeverRotated, kNeverRotated);
+      answerFrom(readings.blocks(), BlocksAre::kNeverRotated, kNeverRotated);
   return by_hashes.verdict == Verdict::kClear ? by_pairs : by_hashes;
 }
 
 // Sender and receiver of a message name the same owner of the block, and hashes agree with it.
-RuleResult checkWrongRingDirection(const Trace& trace) {
+RuleResult checkWrongRingDirection(const Readings& readings) {
+  const Trace& trace = readings.trace();
   Flow first;
   bool known = true;
   for (const Payload payload : {Payload::kKv, Payload::kDkv})
@@ -90,20 +92,20 @@ RuleResult checkWrongRingDirection(const Trace& trace) {
       if (!first.receive || isEarlier(*flow.receive, *first.receive)) first = flow;
     }
   if (first.receive) return found(differentSources(first));
-  RuleResult by_hashes = answerFrom(readBlocks(trace), BlocksAre::kOfOtherRanks, kOfOtherRanks);
+  RuleResult by_hashes = answerFrom(readings.blocks(), BlocksAre::kOfOtherRanks, kOfOtherRanks);
   if (by_hashes.verdict == Verdict::kClear && !known)
     return notObservable("needs both ends of every message, with whose block it carries");
   return by_hashes;
 }
 
 // A KV block has the same bytes on every rank.
-RuleResult checkNonContiguousKv(const Trace& trace) {
-  return answerFrom(readBlocks(trace), BlocksAre::kReordered, kReordered);
+RuleResult checkNonContiguousKv(const Readings& readings) {
+  return answerFrom(readings.blocks(), BlocksAre::kReordered, kReordered);
 }
 
 // The KV blocks of backward's ring steps are those of the ranks that they are taken for.
-RuleResult checkStaleKvInBackward(const Trace& trace) {
-  return answerFrom(readBlocks(trace), BlocksAre::kOldInBackward, kOldInBackward);
+RuleResult checkStaleKvInBackward(const Readings& readings) {
+  return answerFrom(readings.blocks(), BlocksAre::kOldInBackward, kOldInBackward);
 }
 
 }  // namespace ringscope::traces

@@ -8,6 +8,7 @@
 
 namespace ringscope::traces {
 
+class Readings;  // traces/analysis/doctor/readings.h
 class Trace;
 struct RuleResult;         // traces/analysis/doctor/rule.h
 struct HypothesisSetting;  // traces/analysis/verify/hypotheses/hypothesis.h
@@ -30,10 +31,20 @@ struct NumbersHypothesis {
   std::vector<StepValues> (*make)(const StepSetting& setting);
 };
 
+/// The function of a rule: of the trace, or of the readings that rules share.
+struct RuleFunction {
+  RuleFunction(RuleResult (*judge)(const Trace& trace)) : by_trace(judge) {}  // NOLINT: a row
+  RuleFunction(RuleResult (*judge)(const Readings& readings))
+      : by_readings(judge) {}  // NOLINT: names it
+
+  RuleResult (*by_trace)(const Trace& trace) = nullptr;
+  RuleResult (*by_readings)(const Readings& readings) = nullptr;
+};
+
 /// The code that detects one mistake of the catalogue.
 struct Detection {
   std::string mistake;  ///< an id of the catalogue
-  RuleResult (*rule)(const Trace& trace);
+  RuleFunction rule;
   RuleOf of = RuleOf::kAnyRun;
   std::vector<AttentionHypothesis> attention{};  ///< attention with the mistake, if it is computed
   std::vector<NumbersHypothesis> numbers{};      ///< labels, loss, gradients and norm with it
