@@ -75,12 +75,12 @@ TEST(ChunkSourceTest, AStretchOfTimeDecodesOnlyTheChunksThatTouchIt) {
 }
 
 TEST(ChunkSourceTest, ARangeOfPlacesComesInTheOrderOfRecording) {
-  CountingSource source;
+  const auto source = std::make_shared<CountingSource>();
   const Place first = placeFor(0, 1), second = placeFor(0, 2);
   const std::vector<Event> events = {eventAt(0, second, 0, 1), eventAt(0, first, 1, 2),
                                      eventAt(0, second, 2, 3)};
-  source.add(std::span<const Event>(events));
-  const auto trace = readTrace(std::make_shared<CountingSource>(source));
+  source->add(std::span<const Event>(events));
+  const auto trace = readTrace(source);
   std::vector<std::int64_t> begins;
   for (const Event& event : trace->eventsAt(first, second, WorldRank::of(0)))
     begins.push_back(event.begin_ns);

@@ -26,7 +26,7 @@ constexpr int kThreads = 4, kTensors = 8;
 constexpr int kMisdescribed = 7, kDamaged = 11;  // training steps
 constexpr std::size_t kAdded = 2000;  // events in a chunk, so that the cache holds only some chunks
 
-/// What a thread has read of a trace.
+/// The values that a thread has read of a trace.
 struct Read {
   std::vector<std::int64_t> begins;
   std::size_t of_places = 0, between = 0, visited = 0;

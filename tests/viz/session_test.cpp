@@ -13,6 +13,7 @@
 #include "tests/viz/small_run.h"
 #include "viz/session/viewing.h"
 #include "viz/views/doctor/doctor_scene.h"
+#include "viz/views/query/query_scene.h"
 
 namespace ringscope::viz {
 namespace {
@@ -258,6 +259,27 @@ TEST(SessionTest, ReportsThatTheDoctorCannotReadTheFile) {
   const DoctorScene scene = makeDoctorScene(session.diagnosis(), false);
   EXPECT_NE(scene.note.find("/nonexistent/a.rscope"), std::string::npos) << scene.note;
   EXPECT_TRUE(scene.cards.empty());
+}
+
+TEST(SessionTest, EveryReaderUsesTheTraceThatWasOpened) {
+  const test::TempDir dir;
+  const std::string path = dir.file("a.rscope");
+  std::filesystem::copy_file(test::sampleRecording(), path);
+  const auto file = std::make_shared<RecordedFile>(path);
+  file->trace();
+  std::filesystem::remove(path);  // nothing can open it again
+  Session session;
+  session.openFile(file, "a.rscope");
+  session.readTracks();
+  session.diagnose(QString::fromStdString(path));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return session.diagnosis().has_value(); }, 20000));
+  EXPECT_EQ(session.diagnosis()->problem, "");
+  EXPECT_FALSE(session.diagnosis()->findings().empty());
+  const auto go_on = [](std::size_t) { return false; };
+  EXPECT_EQ(ask(*session.file(), "SELECT 1 FROM events", 1, go_on).problem, "");
+  Comparison comparison(session);
+  comparison.with(QString::fromStdString(test::sampleRecording()));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return comparison.runs() != nullptr; }, 20000));
 }
 
 TEST(BackgroundTest, ACancelledResultIsNotUsed) {
