@@ -157,7 +157,9 @@ void expectTheSame(const Trace& alone, const Trace& shared) {
   const Read expected = readAll(alone, 0);
   ASSERT_EQ(expected.begins.size(), (kRanks * kSteps - 2) * kAdded) << "without two damaged chunks";
   ASSERT_EQ(expected.values.size(), std::size_t{2 * kTensors});
-  ASSERT_EQ(expected.problems.size(), 4u) << "two damaged chunks, two wrong summaries";
+  const auto of_chunks = std::ranges::count_if(
+      expected.problems, [](const std::string& problem) { return problem.starts_with("chunk "); });
+  ASSERT_EQ(of_chunks, 4) << "two damaged chunks, two wrong summaries";
   for (const Read& read : readByThreads(shared)) EXPECT_TRUE(read == expected);
   EXPECT_EQ(shared.eventCount(), alone.eventCount());
   EXPECT_EQ(shared.endNs(), alone.endNs());

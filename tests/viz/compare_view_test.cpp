@@ -18,7 +18,7 @@ TEST_F(CompareViewTest, SaysWhatItIsForAndOpensASecondRecording) {
   EXPECT_TRUE(said().contains("First: step 0, buffer.position_ids")) << said().toStdString();
   press("Close");
   EXPECT_TRUE(said().startsWith("Another recording")) << "and nothing else is lost";
-  EXPECT_FALSE(window.session().empty());
+  EXPECT_FALSE(window.session().trace().moments().empty());
 }
 
 TEST_F(CompareViewTest, AFileThatIsDroppedHereIsTheSecondOne) {
@@ -139,7 +139,7 @@ TEST_F(CompareViewTest, ReportsAnUnreadableSecondFileAndLosesNothing) {
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return comparison().state() == Comparison::State::kFailed; }, 10000));
   EXPECT_TRUE(said().contains("bad.rscope is not a RingScope trace")) << said().toStdString();
-  EXPECT_FALSE(window.session().empty());
+  EXPECT_FALSE(window.session().trace().moments().empty());
   compare();
   EXPECT_TRUE(said().contains("comparisons differ"));
 }

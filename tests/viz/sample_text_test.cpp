@@ -27,7 +27,7 @@ TEST_F(SampleTextTest, WithoutASampleTextItSaysSoAndTheWindowGoesOn) {
   panel->setConfig(config);
   EXPECT_TRUE(button("Run")->isEnabled()) << status().toStdString();
   open();
-  EXPECT_FALSE(window.session().empty()) << "recordings can be looked at";
+  EXPECT_FALSE(window.session().trace().moments().empty()) << "recordings can be looked at";
 }
 
 TEST(OutsideItsTreeTest, TheWindowSaysWhatIsMissingAndGoesOn) {

@@ -269,7 +269,7 @@ TEST(SessionTest, EveryReaderUsesTheTraceThatWasOpened) {
   file->trace();
   std::filesystem::remove(path);  // nothing can open it again
   Session session;
-  session.openFile(file, "a.rscope");
+  session.open(file->trace(), "a.rscope", false, file);
   session.readTracks();
   session.diagnose(QString::fromStdString(path));
   ASSERT_TRUE(QTest::qWaitFor([&] { return session.diagnosis().has_value(); }, 20000));

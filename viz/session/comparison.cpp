@@ -11,17 +11,26 @@ std::shared_ptr<RecordedFile> fileAt(const QString& path) {
   return path.isEmpty() ? nullptr : std::make_shared<RecordedFile>(path.toStdString());
 }
 
+QString pathAt(const std::shared_ptr<RecordedFile>& file) {
+  return file ? QString::fromStdString(file->path()) : QString();
+}
+
 }  // namespace
 
 Comparison::Comparison(const Session& session, QObject* parent)
     : QObject(parent), session_(session) {
   connect(&session, &Session::stateChanged, this, &Comparison::follow);
-  connect(&background_, &Background::failed, this, &Comparison::fail);
+  connect(&background_, &Background::failed, this, [this](const QString& kind, const QString& why) {
+    kind == kMap ? takeMap(nullptr, why) : set(State::kFailed, why);
+  });
 }
 
-void Comparison::fail(const QString& kind, const QString& problem) {
-  if (kind == kMap) return takeMap(nullptr, problem);
-  set(State::kFailed, problem);
+QString Comparison::other() const {
+  return pathAt(other_);
+}
+
+QString Comparison::floor() const {
+  return pathAt(floor_);
 }
 
 void Comparison::with(const QString& other, const QString& floor) {

@@ -38,8 +38,9 @@ class Comparison : public QObject {
   void close();
 
   State state() const { return state_; }
-  QString other() const { return pathAt(other_); }
-  QString floor() const { return pathAt(floor_); }
+  /// Return the paths of the other recordings; empty when there are none.
+  QString other() const;
+  QString floor() const;
   /// The other recording; null when there is none.
   const std::shared_ptr<RecordedFile>& otherFile() const { return other_; }
   /// Reports whether a what-if is on show, and the other recording is the run that it began from.
@@ -71,10 +72,6 @@ class Comparison : public QObject {
                  bool before);
   void start();
   void set(State state, const QString& problem = {});
-  void fail(const QString& kind, const QString& problem);
-  static QString pathAt(const std::shared_ptr<RecordedFile>& file) {
-    return file ? QString::fromStdString(file->path()) : QString();
-  }
   void takeMap(const std::shared_ptr<const traces::DifferenceMap>& map, const QString& problem);
 
   const Session& session_;

@@ -34,7 +34,7 @@ void Player::advanceWithoutMotion(double seconds) {
 }
 
 void Player::advance(double seconds) {
-  if (!playing_ || session_.empty()) return;
+  if (!playing_ || session_.trace().moments().empty()) return;
   if (reduced_motion_) return advanceWithoutMotion(seconds);
   const double at =
       navigator_.moment() + navigator_.cursor().phase + seconds * speed_ / kStepSeconds;

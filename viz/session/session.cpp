@@ -9,22 +9,13 @@ namespace ringscope::viz {
 
 Session::Session(QObject* parent) : QObject(parent), trace_(std::make_shared<traces::Trace>()) {
   connect(&tracks_, &TrackStore::arrived, this, [this] {
-    ++version_;
+    ++counts_.version;
     Q_EMIT stateChanged();
   });
 }
 
-void Session::open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live) {
-  startOver(std::move(trace), nullptr, name, live);
-}
-
-void Session::openFile(std::shared_ptr<RecordedFile> file, const QString& name) {
-  auto trace = file->trace();
-  startOver(std::move(trace), std::move(file), name, false);
-}
-
-void Session::startOver(std::shared_ptr<const traces::Trace> trace,
-                        std::shared_ptr<RecordedFile> file, const QString& name, bool live) {
+void Session::open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live,
+                   std::shared_ptr<RecordedFile> file) {
   trace_ = std::move(trace);
   growing_.reset();
   file_ = std::move(file);
@@ -35,8 +26,8 @@ void Session::startOver(std::shared_ptr<const traces::Trace> trace,
   diagnosis_.reset();
   background_.cancel("diagnosis");
   tracks_.clear();
-  ++recording_;
-  ++generation_;
+  ++counts_.recording;
+  ++counts_.generation;
   dataHasChanged();
   Q_EMIT dataChanged();
   Q_EMIT stateChanged();
@@ -48,7 +39,7 @@ void Session::grow(std::shared_ptr<const traces::Trace> trace) {
   worst_ = {};
   worst_.update(*trace_);
   if (tracks_.ofFile()) tracks_.clear();
-  ++generation_;
+  ++counts_.generation;
   dataHasChanged();
   Q_EMIT dataChanged();
 }
@@ -62,8 +53,8 @@ void Session::addChunk(const traces::Chunk& chunk) {
 }
 
 void Session::dataHasChanged() {
-  ++data_version_;
-  ++version_;
+  ++counts_.data;
+  ++counts_.version;
 }
 
 void Session::publish() {
@@ -74,7 +65,7 @@ void Session::publish() {
 
 void Session::setLive(bool live) {
   live_ = live;
-  ++version_;
+  ++counts_.version;
   Q_EMIT stateChanged();
 }
 
@@ -121,7 +112,7 @@ void Session::diagnose(const QString& path) {
 
 void Session::setDiagnosis(traces::Diagnosis diagnosis) {
   diagnosis_ = std::move(diagnosis);
-  ++version_;
+  ++counts_.version;
   Q_EMIT stateChanged();
 }
 

@@ -27,9 +27,9 @@ class Session : public QObject {
   explicit Session(QObject* parent = nullptr);
 
   /// Starts over with a trace, which this class never changes; live runs begin with an empty one.
-  void open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live);
-  /// Starts over with a file whose trace has been opened, so that nothing opens it again.
-  void openFile(std::shared_ptr<RecordedFile> file, const QString& name);
+  /// The trace of a file is given with the file, so that nothing opens it again.
+  void open(std::shared_ptr<const traces::Trace> trace, const QString& name, bool live,
+            std::shared_ptr<RecordedFile> file = nullptr);
   /// Adds a chunk of a live run to a trace of this session.
   void addChunk(const traces::Chunk& chunk);
   /// The recording on show, read again with more in it: cursors stay where they are.
@@ -44,18 +44,17 @@ class Session : public QObject {
   }
   const traces::WorstDiffs& worst() const { return worst_; }
   const QString& name() const { return name_; }
-  bool empty() const { return trace_->moments().empty(); }
   bool live() const { return live_; }
   void setLive(bool live);
 
   /// Changes with every trace that is opened or read again. Ids of an older trace mean nothing.
-  int generation() const { return generation_; }
+  int generation() const { return counts_.generation; }
   /// Changes with every recording that is opened.
-  int recording() const { return recording_; }
+  int recording() const { return counts_.recording; }
   /// Changes with everything that this class tells: a value from an older version is stale.
-  std::uint64_t version() const { return version_; }
+  std::uint64_t version() const { return counts_.version; }
   /// Identifies the trace on show and how much of it there is, for whoever keeps what it computed.
-  DataStamp data() const { return {generation_, data_version_}; }
+  DataStamp data() const { return {counts_.generation, counts_.data}; }
 
   /// Several views draw these; each is made once for a cursor and the data.
   std::shared_ptr<const RingScene> ring(const Cursor& cursor) const;
@@ -97,8 +96,6 @@ class Session : public QObject {
     friend bool operator==(const RingKey&, const RingKey&) = default;
   };
   void dataHasChanged();
-  void startOver(std::shared_ptr<const traces::Trace> trace, std::shared_ptr<RecordedFile> file,
-                 const QString& name, bool live);
 
   std::shared_ptr<const traces::Trace> trace_;
   std::shared_ptr<traces::Trace> growing_;  // the same, as soon as chunks are added
@@ -108,9 +105,10 @@ class Session : public QObject {
   bool live_ = false;
   bool was_live_ = false;  // what is on show came while it was recorded, and is all in memory
   bool dirty_ = false;
-  int generation_ = 0;
-  int recording_ = 0;
-  std::uint64_t version_ = 1, data_version_ = 1;
+  struct {
+    int generation = 0, recording = 0;
+    std::uint64_t version = 1, data = 1;
+  } counts_;
   std::optional<traces::Diagnosis> diagnosis_;
   mutable Kept<RingKey, RingScene> ring_;
   mutable Kept<Cursor, PositionStrip> positions_;

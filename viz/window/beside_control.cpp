@@ -46,7 +46,8 @@ void BesideControl::showOther() {
       [this, runs](const std::shared_ptr<RecordedFile>& file) {
         if (parts_.viewing.comparison.runs() != runs) return;
         Viewing& before = parts_.before;
-        before.session.openFile(file, QFileInfo(QString::fromStdString(file->path())).fileName());
+        before.session.open(
+            file->trace(), QFileInfo(QString::fromStdString(file->path())).fileName(), false, file);
         before.session.readTracks();
         before.navigator.setCursor(parts_.viewing.navigator.cursor());
         QStringList settings;

@@ -25,7 +25,7 @@ void JobControl::listen(traces::ListenOptions options) {
 /// A recording that somebody looks at stays on show until the user asks for the job.
 void JobControl::begin() {
   parts_.shown.holdJob(QString::fromStdString(job_.job().folder));
-  if (engine_.active() || (!parts_.viewing.session.empty() && !shown_))
+  if (engine_.active() || (!parts_.viewing.session.trace().moments().empty() && !shown_))
     return parts_.page.stage()->jobBar()->setJobOnStage(false);
   show();
 }

@@ -110,14 +110,15 @@ void MainWindow::refreshStatus() {
           ? QString("a job sends its recording")
           : QString::fromStdString(runHeadline(session.trace(), session.live())));
   const QString& path = shown_.path();
-  const bool shows_nothing = session.empty() && !live && (path.isEmpty() || shown_.failed());
+  const bool shows_nothing =
+      session.trace().moments().empty() && !live && (path.isEmpty() || shown_.failed());
   page_->status()->setRun(
       shows_nothing ? QString()
                     : QString::fromStdString(runStatus(
                           session.trace(), {session.worst(), session.diagnosis(), live})));
   const QFileInfo file(path);
   page_->topBar()->exporter()->setRecording(
-      session.live() || session.empty() || !file.exists() ? "" : path);
+      session.live() || session.trace().moments().empty() || !file.exists() ? "" : path);
   page_->status()->setFile(
       file.exists()
           ? QString("%1 · %2").arg(file.fileName(),

@@ -57,7 +57,7 @@ void RecordingControl::show(const std::shared_ptr<RecordedFile>& file, const QSt
   Q_EMIT taking();
   parts_.show(path, std::move(hold));
   Viewing& viewing = parts_.viewing;
-  viewing.session.openFile(file, QFileInfo(path).fileName());
+  viewing.session.open(file->trace(), QFileInfo(path).fileName(), false, file);
   if (const auto remarks = traces::listRemarks(*file->trace()); !remarks.empty())
     parts_.page.status()->setProblem(QString::fromStdString(remarks.front()));
   viewing.player.setPlaying(true);

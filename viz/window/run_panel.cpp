@@ -195,7 +195,7 @@ QString RunPanel::unseenMistakes() const {
 bool RunPanel::canRunAgain() const {
   const auto* run = session_.trace().run();
   const bool attends = run && run->command == traces::Command::kAttend;
-  return !session_.empty() && !attends && !isForeignJob(session_.trace());
+  return !session_.trace().moments().empty() && !attends && !isForeignJob(session_.trace());
 }
 
 void RunPanel::refresh() {
@@ -212,7 +212,7 @@ void RunPanel::refresh() {
   pause_->setEnabled(state == State::kRunning || state == State::kPaused);
   step_->setEnabled(state == State::kPaused);
   stop_->setEnabled(engine_.active());
-  const bool foreign = !session_.empty() && isForeignJob(session_.trace());
+  const bool foreign = !session_.trace().moments().empty() && isForeignJob(session_.trace());
   shown_->setText(foreign ? describeForeign() : QString());
   shown_->setVisible(foreign);
   settings_->markDifferences(foreign ? nullptr : session_.trace().run());
@@ -245,7 +245,7 @@ QString RunPanel::describeState(const QString& reason) const {
     return "▲ the settings of this recording cannot be run from here: " + reason;
   if (!reason.isEmpty()) return "▲ " + reason;
   if (engine_.active()) return engine_.sentence();
-  if (!session_.empty() && !canRunAgain())
+  if (!session_.trace().moments().empty() && !canRunAgain())
     return isForeignJob(session_.trace())
                ? "recorded elsewhere: Run starts a run of RingScope's own"
                : "an attention by itself: Run starts a training";

@@ -54,7 +54,7 @@ void ShownRun::holdCompared(const QStringList& paths) {
 
 QString ShownRun::title(const Session& session, bool is_job, EngineLink::State state,
                         const QString& other) const {
-  if (!unopened_.isEmpty() && session.empty() && !session.live())
+  if (!unopened_.isEmpty() && session.trace().moments().empty() && !session.live())
     return titleName(unopened_) + " · cannot be opened — RingScope";
   if (path_.isEmpty()) return "RingScope";
   QString words = titleName(path_);

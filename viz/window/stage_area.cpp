@@ -99,7 +99,9 @@ void StageArea::goBack() {
 
 void StageArea::followBefore() {
   const bool beside = before_stage_ && before_stage_->isVisible();
-  if (!beside || before_.session.empty() || viewing_.session.empty()) return;
+  if (!beside || before_.session.trace().moments().empty() ||
+      viewing_.session.trace().moments().empty())
+    return;
   Cursor cursor = viewing_.navigator.cursor();
   cursor.axis = before_.navigator.cursor().axis;
   before_.navigator.setCursor(cursor);

@@ -120,7 +120,7 @@ void TransportBar::connectControls() {
 void TransportBar::refresh() {
   const Player& player = viewing_.player;
   const Navigator& navigator = viewing_.navigator;
-  const bool usable = !viewing_.session.empty();
+  const bool usable = !viewing_.session.trace().moments().empty();
   for (QWidget* w : std::initializer_list<QWidget*>{first_, back_, play_, forward_, last_, scrub_})
     w->setEnabled(usable);
   play_->setText(player.playing() ? kHold : kPlay);

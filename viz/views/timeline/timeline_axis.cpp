@@ -80,7 +80,7 @@ void TimelineAxis::findTracks(TimelineState& state) {
 /// Imported files have no moments that lead to their step.
 std::int32_t TimelineAxis::modelledStep() const {
   const std::int32_t step = viewing_.navigator.cursor().place.train_step;
-  if (!viewing_.session.empty()) return step;
+  if (!viewing_.session.trace().moments().empty()) return step;
   const auto tracks = viewing_.session.tracks(step);
   return tracks->steps.empty() ? step : tracks->steps.front().train_step;
 }
