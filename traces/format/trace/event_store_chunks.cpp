@@ -39,9 +39,9 @@ std::shared_ptr<DecodedChunk> splitByRank(std::vector<Event> all) {
   return decoded;
 }
 
-std::shared_ptr<const RunEvents> orNone(std::shared_ptr<const RunEvents> events) {
+std::shared_ptr<const RunEvents> orNone(const std::shared_ptr<const RunEvents>& events) {
   static const auto kNone = std::make_shared<const RunEvents>();
-  return events ? std::move(events) : kNone;
+  return events ? events : kNone;
 }
 
 }  // namespace
