@@ -131,6 +131,16 @@ TEST_F(HungJob, AWaitThatBrokeBecauseARankFailedIsNoHang) {
   EXPECT_TRUE(findings().empty());
 }
 
+TEST_F(HungJob, AFailureIsNamedBeforeTheWaitsThatItBroke) {
+  rank(0, broken({"all_reduce"}, "failed: RuntimeError: Connection closed by peer"));
+  // The rank had stood still, but not for another rank, and failed soon after it went on.
+  rank(1, {stalled({"all_reduce"}, false, 6),
+           R"({"line":"end","why":"failed: ValueError: bad sample","steps":2,"end_ns":8})"});
+  rank(2, broken({"all_reduce"}, "failed: RuntimeError: Connection closed by peer"));
+  EXPECT_TRUE(findings().empty());
+  EXPECT_EQ(ending(), "the run failed: rank 1: failed: ValueError: bad sample");
+}
+
 TEST_F(HungJob, AWaitThatBrokeAndWasSurvivedIsNoHang) {
   std::vector<std::string> lines = broken({"all_reduce"}, "failed: ValueError: later");
   lines.insert(lines.begin() + 1,

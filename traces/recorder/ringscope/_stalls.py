@@ -40,13 +40,15 @@ class Stalls:
 
     def _run(self):
         since_ns, due_ns = None, self._after_ns
-        while not self._stop.wait(_ROUND_S):
+        stops = False
+        while not stops:
+            stops = self._stop.wait(_ROUND_S)  # at the end it looks once more: the rank may have gone on since
             moved_ns = self._standing.moved_ns
             if since_ns is not None and moved_ns != since_ns:
                 self._resumed(moved_ns - since_ns)
                 since_ns, due_ns = None, self._after_ns
             quiet_ns = time.monotonic_ns() - moved_ns
-            if quiet_ns >= due_ns:
+            if quiet_ns >= due_ns and not stops:
                 since_ns, due_ns = moved_ns, 2 * quiet_ns
                 self._stalled()
 

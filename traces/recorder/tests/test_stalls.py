@@ -80,6 +80,13 @@ class OneRank(unittest.TestCase):
         self.assertTrue(eventually(lambda: self.of_kind("resumed"), 10))
         self.assertGreater(self.of_kind("resumed")[0]["after_ns"], 600_000_000)
 
+    def test_going_on_just_before_the_end_has_its_line(self):
+        ringscope.start(self.folder, steps=range(0), stalled_after=0.3)
+        self.assertTrue(eventually(lambda: self.of_kind("stalled"), 10))
+        dist.all_reduce(torch.ones(2))
+        ringscope.stop()
+        self.assertEqual(len(self.of_kind("resumed")), 1)
+
     def test_an_error_does_not_count_as_going_on(self):
         ringscope.start(self.folder, steps=range(0), stalled_after=100)
         standing = ringscope._current.standing

@@ -17,13 +17,15 @@ namespace {
 constexpr std::uint64_t kMostVerdictBytes = 16 << 20;
 
 /// Returns the last line in which the rank reported a stall, or null when it has resumed since.
-/// After a wait that ended in an error, a rank has resumed if it ended a training step.
+/// After a wait that ended in an error, a rank has resumed if it ended a training step. A rank that
+/// recorded its end has resumed unless it waited for another rank.
 const Line* openStall(const RankLines& rank) {
   const Line* open = nullptr;
   for (const Line& line : rank.lines) {
     if (line.kind() == "stalled") open = &line;
     if (line.kind() == "resumed" || (line.kind() == "step" && open && open->flag("broken")))
       open = nullptr;
+    if (line.kind() == "end" && open && !open->flag("broken") && !open->has("in")) open = nullptr;
   }
   return open;
 }
@@ -72,9 +74,7 @@ bool hasBroken(const std::vector<RankSeen>& seen) {
 
 /// Reports whether a wait broke because another rank had failed by itself.
 bool followsFromFailure(const RecordedJob& job, const std::vector<RankSeen>& seen) {
-  return hasBroken(seen) && std::ranges::any_of(job.ranks, [](const RankLines& rank) {
-           return findEnding(rank).how == HowEnded::kFailed && !openStall(rank);
-         });
+  return hasBroken(seen) && std::ranges::any_of(job.ranks, failedByItself);
 }
 
 /// Reports whether a hang was concluded too early: a rank that was at work may have arrived a
@@ -164,6 +164,10 @@ std::optional<Hang> listenersVerdict(const std::string& folder) {
 }
 
 }  // namespace
+
+bool failedByItself(const RankLines& rank) {
+  return findEnding(rank).how == HowEnded::kFailed && !openStall(rank);
+}
 
 std::vector<Hang> hangsIn(RecordedJob& job) {
   std::vector<Hang> hangs;

@@ -120,6 +120,8 @@ std::int32_t countWholeSteps(const RecordedJob& job);
 /// last lines of its ranks, and from a listener's verdict. A listener's file that cannot be read is
 /// reported in the job's problems.
 std::vector<Hang> hangsIn(RecordedJob& job);
+/// Reports whether a rank failed, and not because a wait for another rank ended in an error.
+bool failedByItself(const RankLines& rank);
 /// Returns the end of a sentence which says that all ranks made progress until the recording was
 /// cut; empty when the recording does not show that.
 std::string whyNoHang(const RecordedJob& job);

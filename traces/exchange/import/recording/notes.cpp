@@ -161,9 +161,12 @@ void addNotes(RecordedJob& job) {
     job.notes.push_back({kDeclaredNote, declared.dump()});
   }
   Ending worst{HowEnded::kFinished, ""};
+  bool caused = false;
   for (const RankLines& rank : job.ranks) {
     const Ending ending = findEnding(rank);
-    if (ending.how > worst.how) worst = ending;
+    const bool causes = failedByItself(rank);
+    if (ending.how > worst.how || (causes && !caused)) worst = ending;
+    caused = caused || causes;
     addLeftOut(job, rank);
     for (const Line& line : rank.lines)
       if (line.kind() == "trouble" || line.kind() == "limit" || line.kind() == "full")
