@@ -11,6 +11,18 @@ import sys
 import ringscope
 
 
+def run(script):
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except NotImplementedError as error:
+        if "flash_attention_for_cpu" in str(error) and hasattr(error, "add_note"):
+            error.add_note(
+                "RingScope: PyTorch's context_parallel has no ring for tensors on the CPU. To try a job without a GPU, "
+                "call ringscope.cpu_context_parallel() once before training."
+            )
+        raise
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: RINGSCOPE_RECORD=FOLDER python -m ringscope SCRIPT [ARGUMENTS]")
@@ -18,11 +30,11 @@ def main():
     sys.argv = sys.argv[1:]
     sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
     if not folder:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        run(sys.argv[0])
         return
     steps = range(int(os.environ.get("RINGSCOPE_STEPS", "1")))
     with ringscope.record(folder, steps=steps, values=os.environ.get("RINGSCOPE_VALUES", "auto")):
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        run(sys.argv[0])
 
 
 if __name__ == "__main__":

@@ -192,7 +192,8 @@ class Exits(unittest.TestCase):
                 file.write(head + script)
             command = [sys.executable, *([] if by else ["-m", "ringscope"]), path]
             settings = {**os.environ, "PYTHONPATH": PACKAGE, "RINGSCOPE_RECORD": folder}
-            subprocess.run(command, env=settings, capture_output=True, timeout=300)
+            ran = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=300)
+            self.said = ran.stderr
             return lines_of(folder)[-1]["why"]
 
     def test_every_orderly_exit_is_an_orderly_end(self):
@@ -205,6 +206,12 @@ class Exits(unittest.TestCase):
     def test_an_exit_with_a_code_is_stated_with_it(self):
         self.assertEqual(self.ends("sys.exit(3)"), "failed: exited with code 3")
         self.assertEqual(self.ends("sys.exit('no data')", by=""), "failed: exited with code 1: no data")
+
+    @unittest.skipIf(sys.version_info < (3, 11), "exceptions have no notes before Python 3.11")
+    def test_a_ring_without_a_cpu_operator_says_what_adds_it(self):
+        script = "raise NotImplementedError('no strategy for _scaled_dot_product_flash_attention_for_cpu')"
+        self.assertIn("NotImplementedError: no strategy", self.ends(script, by=""))
+        self.assertIn("call ringscope.cpu_context_parallel() once", self.said)
 
     def test_an_error_and_an_interrupt_are_told_apart(self):
         self.assertEqual(self.ends("raise ValueError('bad')"), "failed: ValueError: bad")
