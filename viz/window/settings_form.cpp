@@ -67,8 +67,8 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new Setting
   launch_ = rows_->makeChoice("Launch", {"threads", "processes"});
   launch_->setToolTip("What a rank is");
   dtype_ = rows_->makeChoice("Type", {"float32", "float64", "bfloat16"});
-  sinks_ =
-      rows_->makeTick("sinks", "Attention sinks", "A learnt logit a head in every row's softmax");
+  sinks_ = rows_->makeTick("one a head", "Attention sinks",
+                           "A learnt logit a head in every row's softmax");
   rows_->add("Model", {model_});
   rows_->add("Text", {text_button_});
   // Three in a row have no room for more than two digits.
@@ -86,7 +86,8 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new Setting
   rows_->add("Balance", {attention_.balance});
   rows_->add("Mask", {attention_.mask});
   attention_.window_label = rows_->add("Window", {attention_.window});
-  rows_->add("Type", {dtype_, sinks_});
+  rows_->add("Type", {dtype_});
+  rows_->add("Sinks", {sinks_});
   rows_->add("Kernel", {attention_.kernel});
   rows_->add("Hops", {attention_.p2p});
   rows_->add("Ranks are", {launch_});

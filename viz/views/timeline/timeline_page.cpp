@@ -9,8 +9,13 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kTimelinePageBar = 44, kTimelinePageSentence = 46, kPanel = 320, kLeastChart = 420,
-                 kLeastHeight = 150;
+constexpr double kTimelinePageBar = 44, kPanel = 320, kLeastChart = 420, kLeastHeight = 150;
+
+/// Returns the height of the longest sentence about a step, in the lines that it needs at a width.
+double sentenceHeight(double width) {
+  constexpr double kLongest = 1330, kMargins = 40, kLine = 19;
+  return 8 + kLine * std::clamp(std::ceil(kLongest / std::max(1.0, width - kMargins)), 2.0, 4.0);
+}
 
 }  // namespace
 
@@ -39,8 +44,8 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), do
   }
   at.overview = take(kOverviewHeight);
   const double below = legend(rest.width());
-  const bool roomy = rest.height() - below - kTimelinePageSentence >= kLeastHeight;
-  const double sentence = roomy ? kTimelinePageSentence : 0;
+  const double needed = sentenceHeight(rest.width());
+  const double sentence = rest.height() - below - needed >= kLeastHeight ? needed : 0;
   at.chart = QRectF(rest.left(), rest.top(), rest.width(),
                     std::max(60.0, rest.height() - sentence - below - 8));
   at.legend = QRectF(rest.left(), at.chart.bottom() + 8, rest.width(), below);
