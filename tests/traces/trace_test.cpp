@@ -131,6 +131,17 @@ TEST(DiffSummaryTest, TheFirstDivergenceIsTheEarliestInTheOrderOfDependence) {
   EXPECT_EQ(divergences(trace).back()->tensor, "q") << "end to end comes after isolated";
 }
 
+TEST(TraceTest, AProblemThatComesAgainIsListedOnceWithItsCount) {
+  Trace trace;
+  for (int i = 0; i < 22; ++i) trace.addProblem("chunk 0 is damaged");
+  trace.addProblem("the file was cut");
+  EXPECT_EQ(trace.problems(),
+            (std::vector<std::string>{"chunk 0 is damaged (22 times)", "the file was cut"}));
+  for (int i = 0; i < 100; ++i) trace.addProblem("chunk " + std::to_string(i));
+  EXPECT_EQ(trace.problems().size(), 51u);
+  EXPECT_EQ(trace.problems().back(), "52 more problems are not listed");
+}
+
 TEST(DoctorTest, ASparseTraceSaysWhatWouldSettleEachRule) {
   const auto diagnosis = diagnose(Trace());
   EXPECT_TRUE(diagnosis.findings().empty());

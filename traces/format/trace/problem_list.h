@@ -14,7 +14,7 @@ namespace ringscope::traces {
 class ProblemList {
  public:
   /// Adds a sentence. An untrusted trace may cause a hundred thousand sentences, so only the first
-  /// ones are listed and the others are counted.
+  /// different ones are listed, with how often each was added, and the others are counted.
   void add(std::string_view sentence) RINGSCOPE_EXCLUDES(mutex_);
   /// Adds the most important sentence at the front of the list.
   void addFirst(std::string_view sentence) RINGSCOPE_EXCLUDES(mutex_);
@@ -23,8 +23,13 @@ class ProblemList {
   std::shared_ptr<ProblemList> copy() const RINGSCOPE_EXCLUDES(mutex_);
 
  private:
+  struct Listed {
+    std::string sentence;
+    std::size_t times = 1;
+  };
+
   mutable Mutex mutex_;
-  std::vector<std::string> listed_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<Listed> listed_ RINGSCOPE_GUARDED_BY(mutex_);
   std::size_t unlisted_ RINGSCOPE_GUARDED_BY(mutex_) = 0;
 };
 
