@@ -135,6 +135,18 @@ TEST(DoctorChecksTest, TheLinesOfAJobGainTheChecksThatAdviceCounts) {
   }
 }
 
+TEST(DoctorChecksTest, NoOptionIsAdvisedForARunThatEndedInItsFirstStep) {
+  const std::string records = "run cp=2\ntensor q rank=0 layer=0 values=1\n";
+  const Diagnosis cut = diagnose(*test::makeTrace(records));
+  const Diagnosis whole = diagnose(*test::makeTrace(records + "end\n"));
+  EXPECT_FALSE(rulesWith(whole, Remedy::kFullCapture).empty());
+  EXPECT_FALSE(rulesWith(whole, Remedy::kMergedFiles).empty());
+  for (const Diagnosis::Entry& entry : cut.entries)
+    if (isNotMade(entry)) {
+      EXPECT_EQ(entry.result.remedies, std::vector{Remedy::kWholeRun}) << entry.rule;
+    }
+}
+
 TEST(DoctorChecksTest, ARunWithOneDpRankHasNoCheckOfDpRanks) {
   const Diagnosis one = diagnose(*test::makeTrace("run cp=2\ntensor q rank=0 layer=0 values=1\n"));
   EXPECT_EQ(entryFor(one, "same_batch_on_dp_ranks").does_not_apply, "there is one dp rank");

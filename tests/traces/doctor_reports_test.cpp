@@ -57,12 +57,15 @@ TEST(SarifTest, ARuleThatCannotTellBecomesANotification) {
   Diagnosis partial = diagnosis();
   partial.failure = "the run failed: rank 2 died";
   partial.unread = {"a chunk is damaged"};
+  partial.unrecorded = {"shapes were not recorded"};
   const json notes = toSarif(partial, "/a", "1",
                              nullptr)["runs"][0]["invocations"][0]["toolExecutionNotifications"];
-  ASSERT_EQ(notes.size(), 3u);
+  ASSERT_EQ(notes.size(), 4u);
   EXPECT_EQ(notes[0]["message"]["text"], partial.failure);
   EXPECT_EQ(notes[1]["message"]["text"], "a chunk is damaged");
-  EXPECT_NE(notes[2]["message"]["text"].get<std::string>().find("needs tensors"),
+  EXPECT_EQ(notes[2]["message"]["text"], "shapes were not recorded");
+  EXPECT_EQ(notes[2]["level"], "note");
+  EXPECT_NE(notes[3]["message"]["text"].get<std::string>().find("needs tensors"),
             std::string::npos);
 }
 

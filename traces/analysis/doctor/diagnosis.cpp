@@ -22,6 +22,7 @@
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/imported.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/recorder_request.h"
 #include "traces/format/trace/sequence_groups.h"
 
@@ -224,6 +225,7 @@ Diagnosis diagnose(const Trace& trace) {
   addFixes(diagnosis);
   diagnosis.reach = reachOfValues(trace);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
+  diagnosis.unrecorded = findLacks(trace);
   const Ending ending = findEnding(trace);
   if (ending.how == HowEnded::kFailed || (!ending.whole() && ending.hasWholeSteps())) {
     diagnosis.failure = describe(ending);
@@ -249,9 +251,7 @@ std::vector<std::string> drawbacks(const Diagnosis& diagnosis) {
   std::vector<std::string> all;
   if (!diagnosis.failure.empty()) all.push_back(diagnosis.failure);
   if (diagnosis.unread.size() == 1) all.emplace_back("a part of the recording could not be read");
-  if (diagnosis.unread.size() > 1)
-    all.push_back(std::to_string(diagnosis.unread.size()) +
-                  " parts of the recording could not be read");
+  if (diagnosis.unread.size() > 1) all.emplace_back("parts of the recording could not be read");
   return all;
 }
 

@@ -20,10 +20,11 @@ struct Diagnosis {
     bool applies() const { return does_not_apply.empty(); }
   };
   std::vector<Entry> entries;
-  std::string problem;                 ///< why no rule was asked; empty: all were
-  std::vector<std::string> unread;     ///< parts of the recording that could not be read
-  std::string failure;                 ///< "the run failed: REASON", where it did
-  std::string reach;                   ///< what a clear rule does not speak of; reach.h
+  std::string problem;                  ///< why no rule was asked; empty: all were
+  std::vector<std::string> unread;      ///< parts of the recording that could not be read
+  std::vector<std::string> unrecorded;  ///< facts that an imported job did not record
+  std::string failure;                  ///< "the run failed: REASON", where it did
+  std::string reach;                    ///< what a clear rule does not speak of; reach.h
   std::optional<Framework> framework;  ///< what the run was written in; nothing: none that is known
 
   int count(Verdict verdict) const;

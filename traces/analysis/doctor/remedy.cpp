@@ -98,7 +98,7 @@ constexpr RemedyRow kTable[] = {
      RecordedBy::kEngineOrRecorder,
      lacksFiles},
     {Remedy::kWholeRun,
-     {"a run that ends by itself", "and whose recording drops no events"},
+     {"a whole recording", "of a run that ends by itself and drops no events"},
      RecordedBy::kEngineOrRecorder,
      wasCut},
     {Remedy::kMesh,
@@ -269,6 +269,8 @@ bool isMissing(const Trace& trace, Remedy remedy) {
 
 std::vector<Remedy> missingRemedies(const Trace& trace, const std::string& rule) {
   if (recordedBy(trace) == RecordedBy::kProfiler) return {Remedy::kRecorder};
+  // The rest of a training step may hold what seems to be missing.
+  if (!findEnding(trace).hasWholeSteps()) return {Remedy::kWholeRun};
   std::vector<Remedy> needed;
   if (const auto row = neededBy().find(rule); row != neededBy().end()) needed = row->second;
   std::erase_if(needed, [&](Remedy one) { return !isMissing(trace, one); });

@@ -48,6 +48,7 @@ json toJson(const Diagnosis& diagnosis) {
   report["checks"] = {
       {"made", checks.made}, {"not_made", checks.not_made}, {"not_applying", checks.not_applying}};
   report["unread"] = diagnosis.unread;
+  report["unrecorded"] = diagnosis.unrecorded;
   report["failure"] = diagnosis.failure;
   report["reach"] = diagnosis.reach;
   return report;

@@ -106,6 +106,7 @@ json notificationsOf(const Diagnosis& diagnosis) {
   json all = json::array();
   if (!diagnosis.failure.empty()) all.push_back(notification("warning", diagnosis.failure));
   for (const std::string& part : diagnosis.unread) all.push_back(notification("warning", part));
+  for (const std::string& fact : diagnosis.unrecorded) all.push_back(notification("note", fact));
   if (countChecks(diagnosis).not_made > 0 && diagnosis.findings().empty())
     all.push_back(notification("warning", headline(diagnosis)));
   for (std::size_t i = 0; i < diagnosis.entries.size(); ++i)
