@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "traces/analysis/mistakes/catalogue.h"
+
 namespace ringscope::facts {
 
 using traces::Verdict;
@@ -231,6 +233,7 @@ bool isGathered(const Case& c) {
 
 std::optional<Verdict> rightVerdict(const Case& c, const std::string& rule) {
   if (c.of_doctor) return injectedVerdict(c, rule);
+  if (!traces::findMistake(rule)->injectable) return Verdict::kNotObservable;
   const auto known = plainRules().find(rule);
   if (known != plainRules().end()) return known->second(c);
   ADD_FAILURE() << "the oracle does not know " << rule;

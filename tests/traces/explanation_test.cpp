@@ -80,7 +80,10 @@ TEST(ExplanationTest, EachMistakeHasOneExplanationAndEachFileAMistake) {
   for (const Explanation& explanation : all()) {
     EXPECT_FALSE(explanation.title.empty()) << explanation.id;
     EXPECT_GE(explanation.remedies.size(), 2u) << explanation.id << ": for some other framework";
-    EXPECT_EQ(readExplanation(explanation.id), explanation) << "found by the program";
+    Explanation read = readExplanation(explanation.id);
+    EXPECT_EQ(read.in_sample_run, findMistake(explanation.id)->injectable) << explanation.id;
+    read.in_sample_run = true;
+    EXPECT_EQ(read, explanation) << "found by the program";
   }
 }
 
@@ -137,7 +140,8 @@ TEST(ExplanationTest, CommandsAreThoseOfTheProgramsAndMakeThisMistake) {
         }
       }
     }
-    EXPECT_TRUE(makes && shows) << explanation.id;
+    EXPECT_EQ(makes, findMistake(explanation.id)->injectable) << explanation.id;
+    EXPECT_TRUE(shows) << explanation.id;
   }
 }
 

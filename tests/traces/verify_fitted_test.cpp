@@ -56,6 +56,7 @@ TEST(VerifyFittedTest, AStatedScaleIsUsedWithoutAnInference) {
 TEST(VerifyFittedTest, AnIgnoredScaleOfTheModelIsWrong) {
   const LayerCheck layer = check(RecordedLayer(importedLayer()), kScaleOfModel);
   EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kScale);
   EXPECT_GT(layer.worstRatio(), 100);
 }
 

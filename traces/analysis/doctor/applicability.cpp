@@ -49,6 +49,7 @@ const std::vector<NeedCondition>& conditions() {
   static const std::vector<NeedCondition> kConditions = {
       {&needs::kTraining, kInEngine, "one attention has no training step"},
       {&needs::kPaddedAttention, kInEngine, "padding is masked in one attention only"},
+      {&needs::kOtherProgram, kInEngine, "RingScope's engine cannot make it"},
       {&needs::kSeveralRanks, kMesh, "each sequence is on one rank"},
       {&needs::kSquareMesh, kMesh, "each sequence is on one rank"},
       {&needs::kSeveralDpRanks, kMesh, "there is one dp rank"},

@@ -166,6 +166,20 @@ const RemedyRow& rowOf(Remedy remedy) {
   return kTable[static_cast<std::size_t>(remedy)];
 }
 
+/// Returns the rules that need attended blocks beside values.
+const std::set<std::string>& rulesOfBlocks() {
+  static const std::set<std::string> kRules = {"attention_scale_dropped",
+                                               "dropout_rng_reused",
+                                               "gqa_group_broken",
+                                               "local_delta_in_backward",
+                                               "lse_base2",
+                                               "lse_low_precision",
+                                               "lse_overflow",
+                                               "naive_sum_merge",
+                                               "recompute_differs"};
+  return kRules;
+}
+
 /// Returns the remedies that rules need beside values, in the order in which a job adds them. A
 /// rule without a row needs values alone.
 const std::map<std::string, std::vector<Remedy>>& neededBy() {
@@ -205,14 +219,6 @@ const std::map<std::string, std::vector<Remedy>>& neededBy() {
       {"non_contiguous_kv", kHops},
       {"stale_kv_in_backward", kHops},
       {"dkv_not_returned", kHops},
-      {"gqa_group_broken", {kBlocks}},
-      {"lse_base2", {kBlocks}},
-      {"naive_sum_merge", {kBlocks}},
-      {"lse_overflow", {kBlocks}},
-      {"lse_low_precision", {kBlocks}},
-      {"recompute_differs", {kBlocks}},
-      {"local_delta_in_backward", {kBlocks}},
-      {"dropout_rng_reused", {kBlocks}},
       {"rank_without_targets", kLoss},
       {"mean_of_local_means", kLoss},
       {"loss_scaled_by_cp", kLoss},
@@ -272,6 +278,7 @@ std::vector<Remedy> missingRemedies(const Trace& trace, const std::string& rule)
   // The rest of a training step may hold what seems to be missing.
   if (!findEnding(trace).hasWholeSteps()) return {Remedy::kWholeRun};
   std::vector<Remedy> needed;
+  if (rulesOfBlocks().contains(rule)) needed = {Remedy::kBlocks};
   if (const auto row = neededBy().find(rule); row != neededBy().end()) needed = row->second;
   std::erase_if(needed, [&](Remedy one) { return !isMissing(trace, one); });
   const bool lacks_blocks = std::ranges::count(needed, Remedy::kBlocks) > 0;

@@ -148,7 +148,9 @@ Explanation readExplanation(const std::string& id) {
   if (!findMistake(id))
     throw usageError("there is no mistake " + toPlainText(id, 80) +
                      "; `ringscope mistakes` prints all of them");
-  return parseExplanation(id, explanationTexts().at(id), id + ".md");
+  Explanation explanation = parseExplanation(id, explanationTexts().at(id), id + ".md");
+  explanation.in_sample_run = findMistake(id)->injectable;
+  return explanation;
 }
 
 }  // namespace ringscope::traces

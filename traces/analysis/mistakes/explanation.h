@@ -25,10 +25,11 @@ struct Explanation {
   std::string id;
   std::string title;
   std::string what_happens;      ///< in any job: without a figure of the sample run
-  std::string how_to_see;        ///< in the sample run, with its figures
+  std::string how_to_see;        ///< in the sample run, with its figures, or in a recorded job
   std::vector<Remedy> remedies;  ///< in the order of explainedFrameworks(), those that there are
   std::string reported_in;
-  std::vector<Link> links;  ///< of reported_in
+  std::vector<Link> links;    ///< of reported_in
+  bool in_sample_run = true;  ///< the engine makes it; else how_to_see is about a job's recording
 
   /// Returns the change in that framework. A framework without a text has the one of the framework
   /// that its attention is made of: PyTorch for Hugging Face, Transformer Engine and then PyTorch

@@ -65,6 +65,8 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const FittedAttention found = fitAttention(trace, layer, check.selection, mask, check.tensors);
   check.fits = found.is;
   check.fits_words = found.words;
+  check.dropped = found.dropped;
+  check.stated_by = statedScores(trace, pass.layer, layer.head_dim).by;
   if (found.is == AttentionFits::kOther)
     compareWith(trace, found.layer, found.mask, backward, check);
   if (check.worstRatio() > 1)

@@ -23,7 +23,9 @@ struct LayerCheck {
   /// the attention that was inferred for kOther, and empty for kNothing.
   AttentionFits fits = AttentionFits::kStated;
   std::string fits_words;  ///< a sentence without its full stop; empty for kStated
-  ScoreRule scores;        ///< with which `tensors` were computed
+  DroppedPart dropped = DroppedPart::kNone;  ///< part of the meant attention that is missing
+  StatedBy stated_by = StatedBy::kNobody;    ///< source of the meant scale
+  ScoreRule scores;                          ///< with which `tensors` were computed
   bool fitted_sinks = false;
   /// Its attention is inferred, and is not that of other layers.
   bool unlike_other_layers = false;

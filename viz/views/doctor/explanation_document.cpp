@@ -38,7 +38,9 @@ QString markdownOf(const traces::Explanation& e, const ExplanationPicture& pictu
   for (const auto& remedy : e.remedies)
     all += "### " + text(remedy.framework) + "\n\n" + text(remedy.text) + "\n\n";
   if (!e.how_to_see.empty())
-    all += "## How to see it in RingScope's sample run\n\n" + text(traces::kFiguresOfSample) +
+    all += (e.in_sample_run
+                ? "## How to see it in RingScope's sample run\n\n" + text(traces::kFiguresOfSample)
+                : QString("## How to see it in a recording")) +
            "\n\n" + text(e.how_to_see) + "\n\n";
   if (!e.reported_in.empty()) all += "## Reported in\n\n" + text(e.reported_in) + "\n";
   return all;

@@ -95,7 +95,7 @@ GroupShards groupShards(const Trace& trace, const char* buffer, std::int32_t tra
   return all;
 }
 
-enum class Cover { kWhole, kLost, kRepeated };
+enum class Cover { kWhole, kMissing, kRepeated };
 
 /// Reports whether the runs of all ranks are the sequence. Sets `lost` to the first tokens that are
 /// on no rank.
@@ -110,12 +110,12 @@ Cover coveredTokens(const GroupShards& of, TokenRun& lost) {
     if (run.begin < next) return Cover::kRepeated;
     if (run.begin > next) {
       lost = {next, run.begin};
-      return Cover::kLost;
+      return Cover::kMissing;
     }
     next = run.end;
   }
   lost = {next, of.length};
-  return next < of.length ? Cover::kLost : Cover::kWhole;
+  return next < of.length ? Cover::kMissing : Cover::kWhole;
 }
 
 Finding unevenShardsFinding(const GroupShards& of, const TokenRun& lost) {
@@ -150,7 +150,7 @@ RuleResult checkUnevenShards(const Trace& trace) {
         if (!of.complete || of.length == 0) continue;
         TokenRun lost;
         const Cover cover = coveredTokens(of, lost);
-        if (cover == Cover::kLost) return found(unevenShardsFinding(of, lost));
+        if (cover == Cover::kMissing) return found(unevenShardsFinding(of, lost));
         repeated = repeated || cover == Cover::kRepeated;
         compared = compared || cover == Cover::kWhole;
       }

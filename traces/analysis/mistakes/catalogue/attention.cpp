@@ -134,6 +134,15 @@ std::vector<Mistake> attentionMistakes() {
        .first_seen_in = FirstSeenIn::kPairs,
        .shown_by = "a rank whose positions jump between tokens that attend each other: --balance "
                    "head_tail and a longer sequence"},
+      {.id = "attention_scale_dropped",
+       .label = "Scale of attention dropped",
+       .title = "Attention uses 1/√d instead of the scale that the model states",
+       .when_absent = "attention has the scale that the model or its call states",
+       .look_for = "out that fits the scale 1/√d where another scale is stated",
+       .reported_in = "prime-rl#3007; Megatron-LM#3698",
+       .view = "diff",
+       .capture = CaptureNeeded::kFull,
+       .needs = {&needs::kOtherProgram}},
       {.id = "local_delta_in_backward",
        .label = "Backward with a block's own sums",
        .title =

@@ -5,6 +5,7 @@ namespace ringscope::traces {
 
 // The rules, in traces/analysis/doctor/rules.
 RuleResult checkAliasedBuffer(const Trace& trace);
+RuleResult checkAttentionScaleDropped(const Readings& readings);
 RuleResult checkBalanceCutsDocuments(const Trace& trace);
 RuleResult checkBalanceDiffersBetweenBuffers(const Readings& readings);
 RuleResult checkBalanceWithoutCausal(const Trace& trace);
@@ -113,6 +114,7 @@ const std::vector<Detection>& detections() {
       {"documents_ignored", checkDocumentsIgnored, RuleOf::kDeclaredMask, {{2, acrossDocuments}}},
       {"padding_unmasked", checkPaddingUnmasked, RuleOf::kDeclaredMask},
       {"positions_read_as_documents", checkPositionsReadAsDocuments, RuleOf::kDeclaredMask},
+      {"attention_scale_dropped", checkAttentionScaleDropped, RuleOf::kTraining},
       {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},

@@ -102,6 +102,9 @@ const Need kNoSinksInAttention = {
     "ranks",
     "an input without sinks"};
 
+const Need kOtherProgram = {[](Run run, Asked) { return run.command == Command::kImport; },
+                            "cannot be made by this engine", "a recorded job"};
+
 const Need kOtherBlocks = {[](Run run, Asked) { return ringsOver(run, 2); },
                            "changes nothing where no rank attends another's block",
                            "several ranks and --strategy ring or all_gather", takeRing};

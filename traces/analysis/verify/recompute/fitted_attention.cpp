@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "traces/analysis/verify/recompute/meant_attention.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_tokens.h"
@@ -64,10 +63,8 @@ class Fitter {
     });
   }
 
-  /// Compares recorded out with an attention.
   TensorCheck compared(const LayerTensors& layer, const AttentionMask& mask) const {
-    const MeantAttention meant(trace_, layer, selection_, mask, false);
-    return compareAll(trace_, layer, selection_, meant.values(), meant.limits()).front();
+    return comparedOut(trace_, layer, selection_, mask);
   }
   bool agrees(const LayerTensors& layer, const AttentionMask& mask) const {
     return compared(layer, mask).worst.ratio() <= 1;
@@ -84,7 +81,18 @@ class Fitter {
     return found;
   }
 
+  /// Tries the stated attention without one of its parts.
+  std::optional<FittedAttention> withoutPart(const AttentionMask& mask) const {
+    const auto dropped = findDropped(trace_, layer_, selection_, mask);
+    if (!dropped) return std::nullopt;
+    FittedAttention found = as(AttentionFits::kUnmeant, layer_, mask_,
+                               "the recorded output agrees with " + dropped->words);
+    found.dropped = dropped->part;
+    return found;
+  }
+
   std::optional<FittedAttention> withOtherScores(const AttentionMask& mask) const {
+    if (auto dropped = withoutPart(mask)) return dropped;
     constexpr FittedParts kTried[] = {{true, false, false},
                                       {false, false, true},
                                       {false, true, false},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "traces/analysis/verify/recompute/comparison.h"
+#include "traces/analysis/verify/recompute/dropped_part.h"
 #include "traces/analysis/verify/recompute/stated_scores.h"
 
 namespace ringscope::traces {
@@ -23,7 +24,8 @@ struct FittedAttention {
   AttentionFits is = AttentionFits::kStated;
   LayerTensors layer;  ///< with the scores and sinks that were inferred
   AttentionMask mask;
-  std::string words;  ///< a sentence; empty for kStated
+  std::string words;                         ///< a sentence; empty for kStated
+  DroppedPart dropped = DroppedPart::kNone;  ///< the meant part that is missing, for kUnmeant
 };
 
 /// Finds the attention with which recorded out agrees in all rows of a selection. It tries the

@@ -42,13 +42,16 @@ class Block(nn.Module):
         self.c_attn, self.c_proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.mlp = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
 
+    def attend(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
+
     def forward(self, x, rotations):
         q, k, v = (
             part.unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in self.c_attn(self.ln_1(x)).chunk(3, -1)
         )
         if rotations is not None:
             q, k = rotate(q, rotations), rotate(k, rotations)
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
+        out = self.attend(q, k, v)
         x = x + self.c_proj(out.transpose(1, 2).flatten(2))
         return x + self.mlp(self.ln_2(x))
 

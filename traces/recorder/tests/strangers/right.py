@@ -185,6 +185,16 @@ class OwnScale(Job):
         return model
 
 
+class ScaleOfModule(Job):
+    """The module states its scale and gives it to attention."""
+
+    def make_model(self):
+        model = super().make_model()
+        for block in model.h:
+            block.softmax_scale = block.scale = 0.5
+        return model
+
+
 class LossMask(Job):
     """The loss is weighted by a mask that is cut with the tokens."""
 

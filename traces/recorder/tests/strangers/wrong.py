@@ -297,6 +297,16 @@ class ScaleOfOneRank(Job):
         return model
 
 
+class ScaleDropped(right.ScaleOfModule):
+    finding = "attention_scale_dropped"
+
+    def make_model(self):
+        model = super().make_model()
+        for block in model.h:
+            block.scale = None
+        return model
+
+
 class OwnTokensAlone(Job):
     """Attention outside of the context: each rank attends its own tokens."""
 

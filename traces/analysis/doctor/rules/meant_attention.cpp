@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the meant attention that are missing in recorded output, of jobs that compute attention
+// themselves.
+#include <algorithm>
+
+#include "traces/analysis/doctor/readings.h"
+#include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// A part that attention can lack, and the words of its finding.
+struct MissingPart {
+  DroppedPart part;
+  const char *title, *remedy;
+};
+
+constexpr MissingPart kScale = {
+    DroppedPart::kScale, "Attention ignores the scale that is stated",
+    "Give the scale to the function that attends the blocks, forward and backward: "
+    "scaled_dot_product_attention(…, scale=scale), softmax_scale=scale."};
+
+/// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
+Confidence confidenceIn(const LayerCheck& layer) {
+  const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
+  return of_call ? Confidence::kCertain : Confidence::kLikely;
+}
+
+Finding findingAt(const LayerCheck& layer, const MissingPart& missing, std::string others) {
+  const TensorCheck& out = layer.tensors.front();
+  return {.confidence = confidenceIn(layer),
+          .title = missing.title,
+          .place = {layer.pass.train_step, layer.pass.layer, Direction::kForward, {}},
+          .rank = out.worst.rank,
+          .buffer = "out",
+          .evidence = "Computed again in fp64, " + layer.fits_words +
+                      ". With what is stated, out "
+                      "is off by up to " +
+                      describeRatio(out.worst.ratio()) + " what rounding explains. " +
+                      std::move(others),
+          .remedy = missing.remedy};
+}
+
+RuleResult answerAbout(const Readings& readings, const MissingPart& missing) {
+  const std::vector<LayerCheck>& layers = readings.layers();
+  const auto lacks = [&](const LayerCheck& layer) { return layer.dropped == missing.part; };
+  const auto compared = [](const LayerCheck& layer) { return !layer.tensors.empty(); };
+  const auto first = std::ranges::find_if(layers, lacks);
+  const auto all = std::ranges::count_if(layers, compared);
+  if (first != layers.end())
+    return found(findingAt(*first, missing,
+                           std::to_string(std::ranges::count_if(layers, lacks)) + " of " +
+                               describeCount(all, "computed layer") + " lack it."));
+  if (all == 0) return notObservable("needs q, k, v and out of attention with their values");
+  const bool right = std::ranges::all_of(layers, [&](const LayerCheck& layer) {
+    return compared(layer) && layer.tensors.front().worst.ratio() <= 1;
+  });
+  return right ? clear()
+               : undecided(
+                     "needs attention that agrees with some scale, mask and sinks; of some "
+                     "layers none is known");
+}
+
+}  // namespace
+
+RuleResult checkAttentionScaleDropped(const Readings& readings) {
+  return answerAbout(readings, kScale);
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/recompute/dropped_part.h"
+
+#include <cmath>
+
+#include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/stated_scores.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// An attention without a part that is meant.
+struct Candidate {
+  DroppedPart part;
+  LayerTensors layer;
+  std::string words;
+};
+
+std::string number(double value) {
+  return describeSignificant(value, 4);
+}
+
+void addScale(const Trace& trace, const LayerTensors& layer, std::vector<Candidate>& all) {
+  const double usual = 1 / std::sqrt(static_cast<double>(layer.head_dim));
+  if (std::abs(layer.scores.scale - usual) <= 1e-6 * usual) return;
+  LayerTensors other = layer;
+  other.scores.scale = usual;
+  const StatedBy by = statedScores(trace, layer.pass.layer, layer.head_dim).by;
+  all.push_back({DroppedPart::kScale, std::move(other),
+                 "the scale 1 / √d, which is " + number(usual) + "; " + describe(by) +
+                     " states the scale " + number(layer.scores.scale)});
+}
+
+}  // namespace
+
+TensorCheck comparedOut(const Trace& trace, const LayerTensors& layer, const Selection& selection,
+                        const AttentionMask& mask) {
+  const MeantAttention meant(trace, layer, selection, mask, false);
+  return compareAll(trace, layer, selection, meant.values(), meant.limits()).front();
+}
+
+std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTensors& layer,
+                                            const Selection& selection, const AttentionMask& mask) {
+  std::vector<Candidate> candidates;
+  addScale(trace, layer, candidates);
+  for (Candidate& candidate : candidates)
+    if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
+      return DroppedAttention{candidate.part, std::move(candidate.words)};
+  return std::nullopt;
+}
+
+}  // namespace ringscope::traces
