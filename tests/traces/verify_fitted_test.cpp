@@ -60,6 +60,14 @@ TEST(VerifyFittedTest, AnIgnoredScaleOfTheModelIsWrong) {
   EXPECT_GT(layer.worstRatio(), 100);
 }
 
+TEST(VerifyFittedTest, AnIgnoredSoftcapOfTheModelIsWrong) {
+  constexpr const char* kSoftcap = R"({"0":{"softcap":0.7,"scale_by":"default"}})";
+  const LayerCheck layer = check(RecordedLayer(importedLayer()), kSoftcap);
+  EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kSoftcap);
+  EXPECT_NE(layer.fits_words.find("without a softcap"), std::string::npos);
+}
+
 TEST(VerifyFittedTest, AnotherScaleThanTheDefaultOfACallIsWrong) {
   LayerSpec spec = importedLayer();
   spec.scale = 0.9;

@@ -176,7 +176,8 @@ const std::set<std::string>& rulesOfBlocks() {
                                                "lse_low_precision",
                                                "lse_overflow",
                                                "naive_sum_merge",
-                                               "recompute_differs"};
+                                               "recompute_differs",
+                                               "softcap_dropped"};
   return kRules;
 }
 

@@ -22,6 +22,11 @@ constexpr MissingPart kScale = {
     "Give the scale to the function that attends the blocks, forward and backward: "
     "scaled_dot_product_attention(…, scale=scale), softmax_scale=scale."};
 
+constexpr MissingPart kSoftcap = {
+    DroppedPart::kSoftcap, "Attention leaves out the softcap that is stated",
+    "Give the softcap to the function that attends the blocks (softcap=…, or a score_mod), and use "
+    "its derivative in backward; refuse a kernel that cannot cap scores."};
+
 /// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
 Confidence confidenceIn(const LayerCheck& layer) {
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
@@ -67,6 +72,10 @@ RuleResult answerAbout(const Readings& readings, const MissingPart& missing) {
 
 RuleResult checkAttentionScaleDropped(const Readings& readings) {
   return answerAbout(readings, kScale);
+}
+
+RuleResult checkSoftcapDropped(const Readings& readings) {
+  return answerAbout(readings, kSoftcap);
 }
 
 }  // namespace ringscope::traces

@@ -32,6 +32,16 @@ void addScale(const Trace& trace, const LayerTensors& layer, std::vector<Candida
                      " states the scale " + number(layer.scores.scale)});
 }
 
+void addSoftcap(const LayerTensors& layer, std::vector<Candidate>& all) {
+  if (layer.scores.softcap <= 0) return;
+  LayerTensors other = layer;
+  other.scores.softcap = 0;
+  all.push_back({DroppedPart::kSoftcap, std::move(other),
+                 "attention without a softcap; an attribute of the layer's module states the "
+                 "softcap " +
+                     number(layer.scores.softcap)});
+}
+
 }  // namespace
 
 TensorCheck comparedOut(const Trace& trace, const LayerTensors& layer, const Selection& selection,
@@ -44,6 +54,7 @@ std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTenso
                                             const Selection& selection, const AttentionMask& mask) {
   std::vector<Candidate> candidates;
   addScale(trace, layer, candidates);
+  addSoftcap(layer, candidates);
   for (Candidate& candidate : candidates)
     if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
       return DroppedAttention{candidate.part, std::move(candidate.words)};

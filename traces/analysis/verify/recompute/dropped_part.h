@@ -12,7 +12,8 @@ namespace ringscope::traces {
 /// A part of the meant attention that the recorded output of a layer shows to be missing.
 enum class DroppedPart {
   kNone,
-  kScale,  ///< scores have another scale than is stated
+  kScale,    ///< scores have another scale than is stated
+  kSoftcap,  ///< scores are not capped
 };
 
 /// The missing part, and the attention with which the recorded output agrees: "the scale 1 / √d,
