@@ -240,7 +240,8 @@ std::shared_ptr<Trace> RecordedLayer::record() const {
       if (tensor.has_values) trace->addValues(tensor.id, encoded(values, tensor.dtype));
       trace->add(std::vector{tensor});
     }
-  for (std::size_t r = 0; r < tokens_.size() && !spec_.sinks.empty(); ++r) {
+  const auto& sinks = spec_.recorded_sinks.empty() ? spec_.sinks : spec_.recorded_sinks;
+  for (std::size_t r = 0; r < tokens_.size() && !sinks.empty(); ++r) {
     if (absent_.contains({TensorKind::kSinks, static_cast<int>(r)})) continue;
     TensorRecord tensor;
     tensor.tensor.kind = TensorKind::kSinks;
@@ -250,7 +251,7 @@ std::shared_ptr<Trace> RecordedLayer::record() const {
     tensor.dtype = DType::kFloat64;
     tensor.shape = {spec_.heads};
     tensor.has_values = true;
-    trace->addValues(tensor.id, encoded(spec_.sinks, tensor.dtype));
+    trace->addValues(tensor.id, encoded(sinks, tensor.dtype));
     trace->add(std::vector{tensor});
   }
   return trace;

@@ -19,9 +19,10 @@ struct LayerSpec {
   std::string run;  ///< further settings of the run's line
   std::int64_t batch = 1, heads = 2, kv_heads = 2, head_dim = 8;
   traces::DType dtype = traces::DType::kFloat32;
-  double spread = 1;            ///< standard deviation of q
-  std::vector<double> sinks{};  ///< of each head; empty: none
-  double scale = 0;             ///< of the scores; 0: 1 / √head_dim
+  double spread = 1;                     ///< standard deviation of q
+  std::vector<double> sinks{};           ///< of each head; empty: none
+  std::vector<double> recorded_sinks{};  ///< recorded instead of `sinks`, if not empty
+  double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
 };
 
 /// One attention layer whose ranks attend one another's blocks in the type of the spec and merge

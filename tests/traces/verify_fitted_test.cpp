@@ -84,6 +84,14 @@ TEST(VerifyFittedTest, UnrecordedSinksAreInferredPerHead) {
   EXPECT_LE(layer.worstRatio(), 1);
 }
 
+TEST(VerifyFittedTest, AttentionWithoutTheSinksOfItsLayerIsWrong) {
+  LayerSpec spec = importedLayer();
+  spec.recorded_sinks = {-1, 2.5};
+  const LayerCheck layer = check(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kSinks);
+}
+
 /// Checks attention that the recorder recognised and whose mask is taken to be causal.
 LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
   const auto trace = layer.record();

@@ -177,6 +177,7 @@ const std::set<std::string>& rulesOfBlocks() {
                                                "lse_overflow",
                                                "naive_sum_merge",
                                                "recompute_differs",
+                                               "sinks_dropped",
                                                "softcap_dropped"};
   return kRules;
 }

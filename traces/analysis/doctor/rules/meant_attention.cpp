@@ -27,6 +27,11 @@ constexpr MissingPart kSoftcap = {
     "Give the softcap to the function that attends the blocks (softcap=…, or a score_mod), and use "
     "its derivative in backward; refuse a kernel that cannot cap scores."};
 
+constexpr MissingPart kSinks = {
+    DroppedPart::kSinks, "Attention leaves out the layer's sinks",
+    "Give the sinks to attention (s_aux, softmax_offset, learnable_sink). In a ring, add exp(sink) "
+    "to the denominator once, after all blocks are merged."};
+
 /// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
 Confidence confidenceIn(const LayerCheck& layer) {
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
@@ -76,6 +81,10 @@ RuleResult checkAttentionScaleDropped(const Readings& readings) {
 
 RuleResult checkSoftcapDropped(const Readings& readings) {
   return answerAbout(readings, kSoftcap);
+}
+
+RuleResult checkSinksDropped(const Readings& readings) {
+  return answerAbout(readings, kSinks);
 }
 
 }  // namespace ringscope::traces

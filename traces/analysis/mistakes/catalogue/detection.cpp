@@ -47,6 +47,7 @@ RuleResult checkRecomputeDiffers(const Trace& trace);
 RuleResult checkRingBypassed(const Readings& readings);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
 RuleResult checkShiftLabelsPerShard(const Readings& readings);
+RuleResult checkSinksDropped(const Readings& readings);
 RuleResult checkSoftcapDropped(const Readings& readings);
 RuleResult checkStaleKvInBackward(const Readings& readings);
 RuleResult checkUnbalancedUnshard(const Trace& trace);
@@ -117,6 +118,7 @@ const std::vector<Detection>& detections() {
       {"positions_read_as_documents", checkPositionsReadAsDocuments, RuleOf::kDeclaredMask},
       {"attention_scale_dropped", checkAttentionScaleDropped, RuleOf::kTraining},
       {"softcap_dropped", checkSoftcapDropped, RuleOf::kTraining},
+      {"sinks_dropped", checkSinksDropped, RuleOf::kTraining},
       {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},

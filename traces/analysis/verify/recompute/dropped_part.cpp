@@ -42,6 +42,15 @@ void addSoftcap(const LayerTensors& layer, std::vector<Candidate>& all) {
                      number(layer.scores.softcap)});
 }
 
+void addSinks(const LayerTensors& layer, std::vector<Candidate>& all) {
+  if (!layer.sinks) return;
+  LayerTensors other = layer;
+  other.sinks = nullptr;
+  all.push_back(
+      {DroppedPart::kSinks, std::move(other),
+       "attention without sinks; the layer has " + describeCount(layer.heads, "recorded sink")});
+}
+
 }  // namespace
 
 TensorCheck comparedOut(const Trace& trace, const LayerTensors& layer, const Selection& selection,
@@ -55,6 +64,7 @@ std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTenso
   std::vector<Candidate> candidates;
   addScale(trace, layer, candidates);
   addSoftcap(layer, candidates);
+  addSinks(layer, candidates);
   for (Candidate& candidate : candidates)
     if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
       return DroppedAttention{candidate.part, std::move(candidate.words)};

@@ -14,6 +14,7 @@ enum class DroppedPart {
   kNone,
   kScale,    ///< scores have another scale than is stated
   kSoftcap,  ///< scores are not capped
+  kSinks,    ///< the layer's sinks take no part in any softmax
 };
 
 /// The missing part, and the attention with which the recorded output agrees: "the scale 1 / √d,

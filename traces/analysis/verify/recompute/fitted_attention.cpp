@@ -107,13 +107,6 @@ class Fitter {
       other.fitted_sinks = fit->sinks;
       if (agrees(other, mask)) return judged(other, mask, parts);
     }
-    if (layer_.sinks) {
-      LayerTensors without = layer_;
-      without.sinks = nullptr;
-      if (agrees(without, mask))
-        return as(AttentionFits::kUnmeant, layer_, mask_,
-                  "the recorded output agrees with attention without the sinks that the layer has");
-    }
     return std::nullopt;
   }
 
