@@ -167,9 +167,11 @@ void RecordedLayer::forward() {
           std::vector<std::int64_t> keys;
           for (const std::int64_t key : block)
             if (allows(query, key)) keys.push_back(key);
-          if (!keys.empty()) attendBlock(b, h, query, keys, out, lse);
+          if (keys.empty()) continue;
+          attendBlock(b, h, query, keys, out, lse);
+          if (spec_.sink_per_block) takeSink(spec_.sinks[at(h)], out, lse);
         }
-        if (!spec_.sinks.empty()) takeSink(spec_.sinks[at(h)], out, lse);
+        if (!spec_.sinks.empty() && !spec_.sink_per_block) takeSink(spec_.sinks[at(h)], out, lse);
         row(TensorKind::kLse, b, h, query)[0] = lse;
         auto recorded = row(TensorKind::kOut, b, h, query);
         for (std::size_t d = 0; d < out.size(); ++d) recorded[d] = rounded(out[d]);

@@ -21,6 +21,7 @@ struct LayerSpec {
   traces::DType dtype = traces::DType::kFloat32;
   double spread = 1;                     ///< standard deviation of q
   std::vector<double> sinks{};           ///< of each head; empty: none
+  bool sink_per_block = false;           ///< sinks are added once for each rank's keys
   std::vector<double> recorded_sinks{};  ///< recorded instead of `sinks`, if not empty
   double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
 };

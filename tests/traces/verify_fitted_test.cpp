@@ -92,6 +92,18 @@ TEST(VerifyFittedTest, AttentionWithoutTheSinksOfItsLayerIsWrong) {
   EXPECT_EQ(layer.dropped, DroppedPart::kSinks);
 }
 
+TEST(VerifyFittedTest, SinksThatAreAddedPerBlockAreWrong) {
+  LayerSpec spec = importedLayer();
+  spec.sinks = {-1, 2.5};
+  spec.sink_per_block = true;
+  RecordedLayer recorded(spec);
+  EXPECT_EQ(check(recorded).dropped, DroppedPart::kOneSink);
+  for (int rank = 0; rank < 4; ++rank) recorded.leaveOut(TensorKind::kSinks, rank);
+  EXPECT_EQ(check(recorded).dropped, DroppedPart::kOneSink) << "they are inferred";
+  spec.sink_per_block = false;
+  EXPECT_EQ(check(RecordedLayer(spec)).fits, AttentionFits::kStated);
+}
+
 /// Checks attention that the recorder recognised and whose mask is taken to be causal.
 LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
   const auto trace = layer.record();

@@ -32,6 +32,11 @@ constexpr MissingPart kSinks = {
     "Give the sinks to attention (s_aux, softmax_offset, learnable_sink). In a ring, add exp(sink) "
     "to the denominator once, after all blocks are merged."};
 
+constexpr MissingPart kOneSink = {
+    DroppedPart::kOneSink, "Sinks are counted once per block",
+    "Attend each block without sinks, merge all blocks by their log-sum-exps, and add exp(sink) to "
+    "the denominator once at the end."};
+
 /// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
 Confidence confidenceIn(const LayerCheck& layer) {
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
@@ -85,6 +90,10 @@ RuleResult checkSoftcapDropped(const Readings& readings) {
 
 RuleResult checkSinksDropped(const Readings& readings) {
   return answerAbout(readings, kSinks);
+}
+
+RuleResult checkSinksOnEveryBlock(const Readings& readings) {
+  return answerAbout(readings, kOneSink);
 }
 
 }  // namespace ringscope::traces

@@ -48,6 +48,7 @@ RuleResult checkRingBypassed(const Readings& readings);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
 RuleResult checkShiftLabelsPerShard(const Readings& readings);
 RuleResult checkSinksDropped(const Readings& readings);
+RuleResult checkSinksOnEveryBlock(const Readings& readings);
 RuleResult checkSoftcapDropped(const Readings& readings);
 RuleResult checkStaleKvInBackward(const Readings& readings);
 RuleResult checkUnbalancedUnshard(const Trace& trace);
@@ -119,6 +120,7 @@ const std::vector<Detection>& detections() {
       {"attention_scale_dropped", checkAttentionScaleDropped, RuleOf::kTraining},
       {"softcap_dropped", checkSoftcapDropped, RuleOf::kTraining},
       {"sinks_dropped", checkSinksDropped, RuleOf::kTraining},
+      {"sinks_on_every_block", checkSinksOnEveryBlock, RuleOf::kTraining},
       {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "traces/analysis/verify/recompute/block_sinks.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
 #include "traces/analysis/verify/recompute/stated_scores.h"
 #include "traces/format/core/prose.h"
@@ -68,6 +69,9 @@ std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTenso
   for (Candidate& candidate : candidates)
     if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
       return DroppedAttention{candidate.part, std::move(candidate.words)};
+  if (!layer.sinks) return std::nullopt;
+  if (auto words = findBlockSinks(trace, layer, selection, mask))
+    return DroppedAttention{DroppedPart::kOneSink, *std::move(words)};
   return std::nullopt;
 }
 

@@ -15,6 +15,7 @@ enum class DroppedPart {
   kScale,    ///< scores have another scale than is stated
   kSoftcap,  ///< scores are not capped
   kSinks,    ///< the layer's sinks take no part in any softmax
+  kOneSink,  ///< sinks take part once per block of keys, and not once per row
 };
 
 /// The missing part, and the attention with which the recorded output agrees: "the scale 1 / √d,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "traces/analysis/verify/recompute/block_sinks.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_tokens.h"
@@ -84,10 +85,12 @@ class Fitter {
   /// Tries the stated attention without one of its parts.
   std::optional<FittedAttention> withoutPart(const AttentionMask& mask) const {
     const auto dropped = findDropped(trace_, layer_, selection_, mask);
-    if (!dropped) return std::nullopt;
+    return dropped ? std::optional(lacking(*dropped)) : std::nullopt;
+  }
+  FittedAttention lacking(const DroppedAttention& dropped) const {
     FittedAttention found = as(AttentionFits::kUnmeant, layer_, mask_,
-                               "the recorded output agrees with " + dropped->words);
-    found.dropped = dropped->part;
+                               "the recorded output agrees with " + dropped.words);
+    found.dropped = dropped.part;
     return found;
   }
 
@@ -107,6 +110,8 @@ class Fitter {
       other.fitted_sinks = fit->sinks;
       if (agrees(other, mask)) return judged(other, mask, parts);
     }
+    if (const auto words = findBlockSinks(trace_, layer_, selection_, mask))
+      return lacking({DroppedPart::kOneSink, *words});
     return std::nullopt;
   }
 
