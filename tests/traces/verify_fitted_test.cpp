@@ -104,6 +104,17 @@ TEST(VerifyFittedTest, SinksThatAreAddedPerBlockAreWrong) {
   EXPECT_EQ(check(RecordedLayer(spec)).fits, AttentionFits::kStated);
 }
 
+TEST(VerifyFittedTest, SinksOfOtherHeadsAreWrong) {
+  LayerSpec spec = importedLayer();
+  spec.heads = spec.kv_heads = 4;
+  spec.sinks = {-1, 2.5, -1, 2.5};
+  spec.recorded_sinks = {-1, 2.5, 1, 0.5};
+  const LayerCheck layer = check(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kHeads);
+  EXPECT_NE(layer.fits_words.find("the first 2 sinks"), std::string::npos);
+}
+
 /// Checks attention that the recorder recognised and whose mask is taken to be causal.
 LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
   const auto trace = layer.record();

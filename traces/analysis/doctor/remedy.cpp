@@ -178,6 +178,7 @@ const std::set<std::string>& rulesOfBlocks() {
                                                "naive_sum_merge",
                                                "recompute_differs",
                                                "sinks_dropped",
+                                               "sinks_not_cut_by_heads",
                                                "sinks_on_every_block",
                                                "softcap_dropped"};
   return kRules;

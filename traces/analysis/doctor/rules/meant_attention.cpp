@@ -37,6 +37,11 @@ constexpr MissingPart kOneSink = {
     "Attend each block without sinks, merge all blocks by their log-sum-exps, and add exp(sink) to "
     "the denominator once at the end."};
 
+constexpr MissingPart kHeads = {
+    DroppedPart::kHeads, "Sinks are those of other heads",
+    "Cut the sinks along the heads as the all-to-all does: sinks.chunk(ranks)[rank] for the heads "
+    "that the rank attends."};
+
 /// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
 Confidence confidenceIn(const LayerCheck& layer) {
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
@@ -94,6 +99,10 @@ RuleResult checkSinksDropped(const Readings& readings) {
 
 RuleResult checkSinksOnEveryBlock(const Readings& readings) {
   return answerAbout(readings, kOneSink);
+}
+
+RuleResult checkSinksNotCutByHeads(const Readings& readings) {
+  return answerAbout(readings, kHeads);
 }
 
 }  // namespace ringscope::traces

@@ -48,6 +48,7 @@ RuleResult checkRingBypassed(const Readings& readings);
 RuleResult checkSameBatchOnDpRanks(const Trace& trace);
 RuleResult checkShiftLabelsPerShard(const Readings& readings);
 RuleResult checkSinksDropped(const Readings& readings);
+RuleResult checkSinksNotCutByHeads(const Readings& readings);
 RuleResult checkSinksOnEveryBlock(const Readings& readings);
 RuleResult checkSoftcapDropped(const Readings& readings);
 RuleResult checkStaleKvInBackward(const Readings& readings);
@@ -121,6 +122,7 @@ const std::vector<Detection>& detections() {
       {"softcap_dropped", checkSoftcapDropped, RuleOf::kTraining},
       {"sinks_dropped", checkSinksDropped, RuleOf::kTraining},
       {"sinks_on_every_block", checkSinksOnEveryBlock, RuleOf::kTraining},
+      {"sinks_not_cut_by_heads", checkSinksNotCutByHeads, RuleOf::kTraining},
       {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},

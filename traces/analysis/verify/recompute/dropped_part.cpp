@@ -52,6 +52,26 @@ void addSinks(const LayerTensors& layer, std::vector<Candidate>& all) {
        "attention without sinks; the layer has " + describeCount(layer.heads, "recorded sink")});
 }
 
+/// Adds attention in which each of several ranks gives its share of the heads the first sinks.
+void addSinksOfHeads(const Trace& trace, const LayerTensors& layer, std::vector<Candidate>& all) {
+  const auto sinks = layer.sinks ? trace.values(*layer.sinks) : std::nullopt;
+  if (!sinks) return;
+  for (std::size_t ranks = 2; ranks <= layer.ranks; ++ranks) {
+    if (sinks->size() % ranks != 0) continue;
+    const std::size_t share = sinks->size() / ranks;
+    LayerTensors other = layer;
+    other.sinks = nullptr;
+    for (std::size_t head = 0; head < sinks->size(); ++head)
+      other.fitted_sinks.push_back((*sinks)[head % share]);
+    if (other.fitted_sinks == *sinks) continue;
+    all.push_back({DroppedPart::kHeads, std::move(other),
+                   "the first " + describeCount(static_cast<std::int64_t>(share), "sink") +
+                       " of the layer on each of " +
+                       describeCount(static_cast<std::int64_t>(ranks), "rank") +
+                       " that share the heads, whichever heads the rank has"});
+  }
+}
+
 }  // namespace
 
 TensorCheck comparedOut(const Trace& trace, const LayerTensors& layer, const Selection& selection,
@@ -66,6 +86,7 @@ std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTenso
   addScale(trace, layer, candidates);
   addSoftcap(layer, candidates);
   addSinks(layer, candidates);
+  addSinksOfHeads(trace, layer, candidates);
   for (Candidate& candidate : candidates)
     if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
       return DroppedAttention{candidate.part, std::move(candidate.words)};

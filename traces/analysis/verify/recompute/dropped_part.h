@@ -16,6 +16,7 @@ enum class DroppedPart {
   kSoftcap,  ///< scores are not capped
   kSinks,    ///< the layer's sinks take no part in any softmax
   kOneSink,  ///< sinks take part once per block of keys, and not once per row
+  kHeads,    ///< sinks are not those of the rank's heads
 };
 
 /// The missing part, and the attention with which the recorded output agrees: "the scale 1 / √d,
