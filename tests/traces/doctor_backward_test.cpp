@@ -214,6 +214,15 @@ TEST(RecomputeDiffersRuleTest, BackwardWorksWithTheBlockOfForward) {
   EXPECT_EQ(test::findVerdict(rule, recomputed("3,4", block, "3.01,4,5,6")), Verdict::kFound);
 }
 
+TEST(RecomputeDiffersRuleTest, ComparesWithinEachMicrobatch) {
+  const std::string first = recomputed("3,4", "3,4,5,6", "3,4,5,6");
+  std::string second = recomputed("13,14", "13,14,5,6", "13,14,5,6");
+  second.erase(0, second.find("tensor"));
+  for (std::size_t at = 0; (at = second.find(" layer=0", at)) != std::string::npos; at += 21)
+    second.insert(at, " microbatch=1");
+  EXPECT_EQ(test::findVerdict("recompute_differs", first + second), Verdict::kClear);
+}
+
 TEST(RecomputeDiffersRuleTest, WithoutBlocksTheResultsOfForwardTell) {
   LayerSpec spec{{"0-8", "8-16"}};
   spec.run = "recompute=true";

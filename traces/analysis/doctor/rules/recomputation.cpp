@@ -48,6 +48,15 @@ const TensorRecord* ownBlock(const Trace& trace, const LayerPass& pass, Directio
   return nullptr;
 }
 
+/// Returns a tensor of the layer's forward, in any pass over it; null when it was not recorded.
+const TensorRecord* ofForward(const Trace& trace, const LayerPass& pass, TensorKind kind,
+                              WorldRank rank) {
+  const Place place{pass.train_step, pass.layer, Direction::kForward, {}};
+  for (const TensorRecord* tensor : trace.tensorsAt({kind}, place, rank))
+    if (tensor->microbatch == pass.microbatch) return tensor;
+  return nullptr;
+}
+
 /// Returns the largest difference between a block and the tensors that it is made of, as a share of
 /// its largest value. Compares extremes when values are missing. Returns nullopt when neither was
 /// recorded.
@@ -78,9 +87,8 @@ std::optional<double> difference(const Trace& trace, const TensorRecord& block,
 ForwardReading byBlocks(const Trace& trace, const LayerPass& pass, WorldRank rank) {
   ForwardReading reading;
   const TensorRecord* sent = ownBlock(trace, pass, Direction::kForward, rank);
-  const Place place{pass.train_step, pass.layer, Direction::kForward, {}};
-  const auto *k = trace.findTensor({TensorKind::kK}, place, rank),
-             *v = trace.findTensor({TensorKind::kV}, place, rank),
+  const auto *k = ofForward(trace, pass, TensorKind::kK, rank),
+             *v = ofForward(trace, pass, TensorKind::kV, rank),
              *again = ownBlock(trace, pass, Direction::kBackward, rank);
   if (!sent || !k || !v || k->shape != v->shape) return reading;
   std::vector<std::int64_t> shape = {2};  // Ulysses sends the heads and tokens of others
@@ -102,9 +110,8 @@ ForwardReading byBlocks(const Trace& trace, const LayerPass& pass, WorldRank ran
 
 /// Reports whether q, k and v have a wider type, and bfloat16 has all of their numbers.
 bool wasRounded(const Trace& trace, const LayerPass& pass, WorldRank rank) {
-  const Place place{pass.train_step, pass.layer, Direction::kForward, {}};
   for (const TensorKind kind : {TensorKind::kQ, TensorKind::kK, TensorKind::kV}) {
-    const TensorRecord* tensor = trace.findTensor({kind}, place, rank);
+    const TensorRecord* tensor = ofForward(trace, pass, kind, rank);
     const auto values = tensor ? trace.values(*tensor) : std::nullopt;
     if (!values || (tensor->dtype != DType::kFloat32 && tensor->dtype != DType::kFloat64) ||
         !std::ranges::all_of(*values, isBFloat16))
