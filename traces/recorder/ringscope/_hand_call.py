@@ -84,7 +84,10 @@ class HandCall:
         if strategy != "ulysses":
             self.operators = []
         elif self.said["causal"] is None and self.direction == "forward":
-            self.said["causal"] = self.operators[0]["causal"]
+            within = self.operators[0]
+            mask = within.get("flex", within).get("mask")
+            masked = mask is not None or within.get("masked", False)
+            self.said.update(causal=None if masked else within["causal"], masked=masked, mask=mask)
 
     def strategy(self):
         """ Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""

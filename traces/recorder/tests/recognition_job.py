@@ -22,6 +22,20 @@ def gathers_kv(q, k, v, causal=False):
     return torch.nn.functional.scaled_dot_product_attention(q, keys, values)
 
 
+def exchange(x, cut, join):
+    sent = torch.stack(x.chunk(dist.get_world_size(), cut))
+    arrived = torch.empty_like(sent)
+    dist.all_to_all_single(arrived, sent)
+    return torch.cat(list(arrived), join)
+
+
+def exchanges_heads(q, k, v):
+    """Attends all tokens with a mask that is a tensor."""
+    q, k, v = (exchange(x, 1, 2) for x in (q, k, v))
+    seen = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).tril()
+    return exchange(torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen), 2, 1)
+
+
 def gathers_weights(q, k, v):
     gather(torch.full_like(k, 7))
     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
@@ -50,6 +64,7 @@ def main():
         except ArithmeticError:
             pass
         gathers_kv(*one_kv_head_expanded(q, k, v)).sum().backward()
+        exchanges_heads(*one_kv_head_expanded(q, k, v))
         square = torch.randn(1, 4, 4, 4)
         of_squares(square, square + 1, square + 2)
     assert sys.getprofile() is None

@@ -59,12 +59,14 @@ class Recognition(unittest.TestCase):
         for lines in record(os.path.join(HERE, "recognition_job.py")):
             self.assertEqual(of_kind(lines, "trouble"), [])
             forwards = [p for p in self.pairs(lines) if p[0]["direction"] == "forward"]
-            (_, failed_end), (gathered, end) = forwards
+            (_, failed_end), (gathered, end), (exchanged, _) = forwards
             self.assertEqual(failed_end["tensors"], {})
             self.assertEqual(what_of(lines, gathered, end), ["k", "out", "q", "v"])
             self.assertIs(gathered["causal"], False)
             plain = [a["call"] for a in of_kind(lines, "attention") if str(a["call"]).startswith("plain")]
             self.assertEqual(gathered["own_block"], plain[-1])
+            said = (exchanged["causal"], exchanged["masked"], exchanged["mask"]["kind"])
+            self.assertEqual(said, (None, True, "causal"))
             self.assertIn("which dimension of q is that of tokens", of_kind(lines, "limit")[-1]["why"])
 
 
