@@ -34,14 +34,28 @@ double LayerCheck::worstRatio() const {
 
 namespace {
 
+/// Replaces checks by others of the same tensors that are nearer to what was recorded.
+void takeNearer(std::vector<TensorCheck>& checks, const std::vector<TensorCheck>& others) {
+  for (TensorCheck& check : checks)
+    for (const TensorCheck& other : others)
+      if (other.kind == check.kind && other.worst.ratio() < check.worst.ratio()) check = other;
+}
+
 /// Compares the selected rows with the attention of a mask and of the layer's scores and sinks.
+/// Kernels begin backward with the stored out, and autograd with the out before it was rounded. A
+/// recording that does not name its kernels may be of either.
 void compareWith(const Trace& trace, const LayerTensors& layer, const AttentionMask& mask,
                  bool backward, LayerCheck& check) {
-  const MeantAttention meant(trace, layer, check.selection, mask, backward);
-  check.work += meant.work();
+  const auto compare = [&](MeantAttention::Delta delta) {
+    const MeantAttention meant(trace, layer, check.selection, mask, backward, delta);
+    check.work += meant.work();
+    return compareAll(trace, layer, check.selection, meant.values(), meant.limits());
+  };
   check.scores = layer.scores;
   check.fitted_sinks = !layer.fitted_sinks.empty();
-  check.tensors = compareAll(trace, layer, check.selection, meant.values(), meant.limits());
+  check.tensors = compare(MeantAttention::Delta::kStored);
+  if (backward && !check.widened.empty() && check.worstRatio() > 1)
+    takeNearer(check.tensors, compare(MeantAttention::Delta::kExact));
 }
 
 }  // namespace
