@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "tests/support/recorded_layer.h"
 #include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/trace_check.h"
 #include "traces/format/schema/attention_facts.h"
 #include "traces/format/schema/declared.h"
 
@@ -116,16 +118,27 @@ TEST(VerifyFittedTest, SinksOfOtherHeadsAreWrong) {
 }
 
 /// Checks attention that the recorder recognised and whose mask is taken to be causal.
-LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
-  const auto trace = layer.record();
+LayerCheck checkRecognised(const std::shared_ptr<Trace>& trace,
+                           const char* attention = "recognised") {
   trace->add(Note{kRecorderNote, std::string(R"({"attention":")") + attention + "\"}"});
   IntentRecord causal = trace->intents().front();
   causal.mask = MaskKind::kCausal;
   causal.window = 0;
+  causal.documents.clear();
   trace->add(causal);
   std::vector<WorldRank> members;
   for (int rank = 0; rank < trace->worldSize(); ++rank) members.push_back(WorldRank::of(rank));
   return checkLayer(*trace, {0, Layer::of(0), 0}, members, 1e12);
+}
+LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
+  return checkRecognised(layer.record(), attention);
+}
+
+void addTensor(Trace& trace, TensorRecord tensor, Bytes bytes) {
+  tensor.id = TensorId::of(trace.tensors().size() + 1);
+  tensor.has_values = true;
+  trace.addValues(tensor.id, std::move(bytes));
+  trace.add(std::vector{tensor});
 }
 
 /// Makes the first `prefix` tokens attend all of each other.
@@ -172,6 +185,105 @@ TEST(VerifyFittedTest, APrefixOfRecognisedAttentionIsNotJudged) {
   EXPECT_EQ(layer.fits, AttentionFits::kNothing);
   EXPECT_TRUE(layer.right());
   EXPECT_NE(layer.fits_words.find("first 21 tokens attend all of each other"), std::string::npos);
+}
+
+TEST(VerifyFittedTest, PositionsShowDocumentsOfStripedTokens) {
+  LayerSpec spec{{"0-1,2-3,4-5,6-7,8-9,10-11", "1-2,3-4,5-6,7-8,9-10,11-12"}};
+  spec.run = "command=import";
+  spec.intent = "mask=documents documents=0-5,5-12";
+  const auto trace = RecordedLayer(spec).record();
+  for (const std::int64_t rank : {0, 1}) {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t token = rank; token < 12; token += 2)
+      positions.push_back(token < 5 ? token : token - 5);
+    TensorRecord tensor;
+    tensor.tensor.kind = TensorKind::kPositionIds;
+    tensor.rank = WorldRank::of(rank);
+    tensor.dtype = DType::kInt64;
+    tensor.shape = {1, 6};
+    Bytes bytes(positions.size() * sizeof(std::int64_t));
+    std::memcpy(bytes.data(), positions.data(), bytes.size());
+    addTensor(*trace, tensor, std::move(bytes));
+  }
+  const LayerCheck layer = checkRecognised(trace);
+  EXPECT_EQ(layer.fits, AttentionFits::kOther);
+  EXPECT_LE(layer.worstRatio(), 1);
+}
+
+/// Makes the values of keys differ by one bit, so that the rounded out is far from the exact one
+/// relative to their difference. The gradient of q begins with the exact out.
+void beginBackwardUnrounded(RecordedLayer& layer, const LayerSpec& spec, std::int64_t length) {
+  const double step = 1.0 / 128, scale = 1 / std::sqrt(static_cast<double>(spec.head_dim));
+  const auto dot = [](std::span<double> a, std::span<double> b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
+  for (std::int64_t head = 0; head < spec.heads; ++head)
+    for (std::int64_t query = 0; query < length; ++query) {
+      std::vector<double> out(static_cast<std::size_t>(spec.head_dim), 0), weights;
+      const auto q = layer.row(TensorKind::kQ, 0, head, query),
+                 dout = layer.row(TensorKind::kDout, 0, head, query);
+      const double lse = layer.row(TensorKind::kLse, 0, head, query)[0];
+      for (std::int64_t key = 0; key <= query; ++key) {
+        const auto v = layer.row(TensorKind::kV, 0, head, key);
+        weights.push_back(std::exp(dot(q, layer.row(TensorKind::kK, 0, head, key)) * scale - lse));
+        for (std::size_t d = 0; d < v.size(); ++d) {
+          v[d] =
+              1 + step * static_cast<double>((static_cast<std::size_t>(key) * 5 + d * 3) % 7 / 4);
+          out[d] += weights.back() * v[d];
+        }
+      }
+      std::vector<double> dq(out.size(), 0);
+      const double delta = dot(dout, out);
+      for (std::int64_t key = 0; key <= query; ++key) {
+        const auto k = layer.row(TensorKind::kK, 0, head, key);
+        const double ds = weights[static_cast<std::size_t>(key)] *
+                          (dot(dout, layer.row(TensorKind::kV, 0, head, key)) - delta);
+        for (std::size_t d = 0; d < dq.size(); ++d) dq[d] += ds * k[d] * scale;
+      }
+      for (std::size_t d = 0; d < out.size(); ++d) {
+        layer.row(TensorKind::kOut, 0, head, query)[d] = std::round(out[d] / step) * step;
+        layer.row(TensorKind::kDq, 0, head, query)[d] = dq[d];
+      }
+    }
+}
+
+TEST(VerifyFittedTest, BackwardMayBeginWithTheUnroundedOutput) {
+  LayerSpec spec = importedLayer();
+  spec.dtype = DType::kBFloat16;
+  RecordedLayer recorded(spec);
+  beginBackwardUnrounded(recorded, spec, 64);
+  for (const TensorKind kind : {TensorKind::kDk, TensorKind::kDv})
+    for (int rank = 0; rank < 4; ++rank) recorded.leaveOut(kind, rank);
+  EXPECT_LE(check(recorded).worstRatio(), 1);
+  for (double& value : recorded.row(TensorKind::kDq, 0, 1, 50)) value += 1;
+  EXPECT_GT(check(recorded).worstRatio(), 1);
+}
+
+TEST(VerifyFittedTest, ScalesThatRoundingMakesDifferAreAlike) {
+  const auto judged = [](DType dtype, const std::vector<double>& scales) {
+    std::shared_ptr<Trace> trace;
+    for (std::size_t number = 0; number < scales.size(); ++number) {
+      LayerSpec spec = importedLayer();
+      spec.scale = scales[number];
+      spec.dtype = dtype;
+      const auto other = RecordedLayer(spec).record();
+      if (!trace) {
+        trace = other;
+        continue;
+      }
+      const std::vector<TensorRecord> tensors(other->tensors().begin(), other->tensors().end());
+      for (TensorRecord tensor : tensors) {
+        tensor.place.layer = Layer::of(number);
+        addTensor(*trace, tensor, *other->bytes(tensor));
+      }
+    }
+    return checkTrace(*trace);
+  };
+  const auto unlike = [](const TraceCheck& check) {
+    return std::ranges::count_if(check.layers, &LayerCheck::unlike_other_layers);
+  };
+  EXPECT_EQ(unlike(judged(DType::kBFloat16, {0.9, 0.904, 0.9, 0.904})), 0);
+  EXPECT_EQ(unlike(judged(DType::kFloat32, {0.9, 0.9, 0.9, 0.904})), 1);
 }
 
 TEST(VerifyFittedTest, RowsThatAgreeShowWhatTheOthersShouldBe) {

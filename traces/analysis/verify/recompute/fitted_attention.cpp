@@ -253,11 +253,13 @@ std::vector<TokenRun> documentsByPositions(const Trace& trace, const LayerTensor
     }
   }
   std::vector<TokenRun> documents;
+  std::set<WorldRank> begun;
   bool within_shard = false;
   for (std::size_t t = 0; t < position.size(); ++t) {
     const std::int64_t token = layer.tokens[t].value();
+    const bool begins_shard = begun.insert(layer.owners[t]).second;
     if (position[t] == 0) {
-      within_shard = within_shard || (t > 0 && layer.owners[t] == layer.owners[t - 1]);
+      within_shard = within_shard || !begins_shard;
       documents.push_back({token, token + 1});
     } else if (t == 0 || position[t] != position[t - 1] + 1) {
       return {};
