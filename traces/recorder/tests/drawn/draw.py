@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn of a correct job, from a seed and the number of the case."""
+
+import dataclasses
+import random
+
+WORLDS = (2, 4, 2, 3, 4, 2, 6, 2, 4, 8, 5, 2, 4, 2, 7)
+BATCH = 10  # number of successive cases that have as many processes
+
+
+def world_of(case):
+    return WORLDS[case // BATCH % len(WORLDS)]
+
+
+@dataclasses.dataclass
+class Drawn:
+    world: int
+    dp: int
+    attention: str  # context_parallel, or a kind of attention.py
+    layout: str
+    length: int
+    batch: int
+    vocabulary: int
+    width: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    layers: int
+    names: int
+    fused: bool
+    bias: bool
+    rms: bool
+    qk_norm: bool
+    positions: str  # rotary, learned, none
+    tied: bool
+    lora: bool
+    checkpoint: str
+    sinks: bool
+    scale: float
+    softcap: float
+    logit_cap: float
+    window: int
+    documents: int  # number of packed documents
+    labels: tuple  # tokens without a target: prompts, padding, random, borders of documents
+    loss: str
+    precision: str
+    microbatches: int
+    sync: str
+    clip: bool
+    optimizer: str
+    evaluation: bool
+    steps: int
+    seed: int
+    rotate_method: str
+    balanced: bool
+
+
+def draw(seed, case):
+    """Returns the case, whose number of processes depends on its number alone."""
+    rng = random.Random(f"{seed}:{case}")
+    world = world_of(case)
+    chance = lambda p: rng.random() < p  # noqa: E731
+    dp = rng.choice([d for d in (1, 1, 2, 4) if world % d == 0 and world // d > 1])
+    cp = world // dp
+    attention = rng.choice(("context_parallel",) * 4 + ("gather", "ulysses", "ring", "ring_function"))
+    balanced = chance(0.7)
+    layout = rng.choice(("contiguous", "zigzag", "striped"))
+    if attention == "context_parallel":
+        layout = "zigzag" if balanced else "contiguous"
+    heads = cp * rng.choice((1, 2)) if attention == "ulysses" else rng.choice((1, 2, 4, 6))
+    kv_heads = rng.choice([n for n in range(1, heads + 1) if heads % n == 0])
+    own = attention != "context_parallel"
+    grouped = rng.choice(("", "", "prompts", "padding", "random", "prompts padding", "prompts random"))
+    lora = chance(0.12)
+    sync = rng.choice(("sum", "sum", "mean", "flat", "two_stages", "ddp", "fsdp"))
+    length = 2 * cp * rng.choice((2, 3, 4, 6, 8))
+    return Drawn(
+        world=world, dp=dp, attention=attention, layout=layout, length=length, batch=rng.choice((1, 1, 2, 3)),
+        vocabulary=rng.choice((32, 61, 96, 128)), width=rng.choice((16, 24, 32)), heads=heads, kv_heads=kv_heads,
+        head_size=rng.choice((4, 8, 16)), layers=rng.choice((1, 1, 2, 2, 2, 3, 4, 6, 12, 24, 48)),
+        names=rng.randrange(4), fused=chance(0.5), bias=chance(0.5), rms=chance(0.5), qk_norm=chance(0.2),
+        positions=rng.choice(("rotary", "rotary", "rotary", "learned", "none")),
+        tied=chance(0.25) and not lora, lora=lora, checkpoint=rng.choice(("", "", "", "reentrant", "plain")),
+        sinks=own and attention != "ring_function" and chance(0.25),
+        scale=rng.choice((0.05, 0.5, 1.0)) if chance(0.25) else None,
+        softcap=rng.choice((5.0, 20.0)) if own and attention != "ring_function" and chance(0.15) else None,
+        logit_cap=rng.choice((5.0, 30.0)) if chance(0.1) else None,
+        window=rng.randrange(2, length) if own and chance(0.25) else None,
+        documents=rng.choice((2, 3, 5)) if own and chance(0.35) else 1,
+        labels=tuple(grouped.split()),
+        loss=rng.choice(("cross_entropy",) * 4 + ("smoothing", "z", "chunked", "log_softmax", "by_hand", "masked",
+                                                  "fused")),
+        precision=rng.choice(("float32",) * 3 + ("bfloat16", "autocast", "autocast_upcast", "float16_scaler")),
+        microbatches=rng.choice((1, 1, 1, 2, 3)), sync=sync, clip=chance(0.3),
+        optimizer=rng.choice(("adamw", "adamw", "sgd", "momentum")), evaluation=chance(0.25), steps=rng.choice((1, 2)),
+        seed=rng.randrange(1000000), rotate_method=rng.choice(("allgather", "alltoall")), balanced=balanced)
+
+
+def draw_labels(seed, case):
+    """Returns a small job under context_parallel with many kinds of labels."""
+    rng = random.Random(f"labels:{seed}:{case}")
+    drawn = draw(seed, case)
+    cp = drawn.world
+    kinds = rng.choice(("", "prompts", "padding", "random", "borders", "prompts padding", "prompts random",
+                        "padding random", "borders prompts", "borders random"))
+    return dataclasses.replace(
+        drawn, dp=1, attention="context_parallel", layout="zigzag" if drawn.balanced else "contiguous", layers=1,
+        width=16, heads=1, kv_heads=1, head_size=8, qk_norm=False, tied=False, lora=False, checkpoint="", sinks=False,
+        softcap=None, window=None, documents=1, length=2 * cp * rng.choice((8, 12, 16)), batch=rng.choice((2, 3, 4)),
+        vocabulary=rng.choice((61, 128, 256)), labels=tuple(kinds.split()), microbatches=1, steps=6, sync="sum",
+        loss=rng.choice(("cross_entropy", "smoothing", "z", "log_softmax")), precision="float32", evaluation=False)
