@@ -17,7 +17,7 @@ _NAMES = [
 ]
 _WINDOWS = ("window_size", "window")
 _MASKS = ("attn_mask", "attention_mask", "mask", "attn_bias", "bias", "alibi_slopes", "block_mask", "cu_seqlens",
-          "cu_seqlens_q", "cu_seqlens_k", "segment_ids", "sinks", "s_aux")  # fmt: skip
+          "cu_seqlens_q", "cu_seqlens_k", "segment_ids")  # fmt: skip
 _SCALES = ("softmax_scale", "sm_scale", "scale")
 _CAUSAL = ("causal", "is_causal")
 _DROPOUT = ("dropout_p", "dropout")

@@ -126,7 +126,9 @@ class Fitter {
     if (parts.sinks)
       words += (parts.scale ? " and with" : "attention with") + std::string(" sinks (") +
                number(other.fitted_sinks.front()) + " in head 0)";
-    const bool unmeant = by != StatedBy::kNobody && (parts.scale || parts.softcap);
+    // A statement of the scale says nothing about a softcap.
+    const bool unmeant =
+        by != StatedBy::kNobody && (parts.scale || (parts.softcap && layer_.scores.softcap > 0));
     words += unmeant ? "; " + std::string(describe(by)) + " states the scale " +
                            number(layer_.scores.scale) +
                            (layer_.scores.softcap > 0

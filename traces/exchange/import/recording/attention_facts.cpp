@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/schema/attention_facts.h"
 
+#include <cmath>
 #include <map>
 
 #include "traces/exchange/import/recording/called.h"
@@ -11,24 +12,29 @@ namespace ringscope::traces {
 namespace {
 
 /// The recorded facts about one layer. An argument of the call counts more than an attribute of the
-/// module, which counts more than a call without the argument.
+/// module, which counts more than a call without the argument. An argument of 1 / √d may stand for
+/// a scale that was lost on the way, so that an attribute counts more than that.
 struct LayerFacts {
   std::optional<double> called, of_module, softcap;
-  bool without_argument = false;
+  bool without_argument = false, is_usual = false;
 
   /// Reads a call of attention, or of an operator within an annotated attention. Attention
   /// of the job itself without a scale says nothing.
   void addCall(const Line& line) {
     if (!called) called = line.real("scale");
+    const auto shape = line.wholes("q_shape");
+    const double usual = shape.empty() ? 0 : 1 / std::sqrt(static_cast<double>(shape.back()));
+    is_usual = called && std::abs(*called - usual) <= 1e-5 * usual;
     const bool is_whole = line.kind() == "attention" && !isOfJob(line);
     without_argument = without_argument || is_whole || line.flag("default_scale");
   }
 
   nlohmann::json json() const {
     nlohmann::json facts = nlohmann::json::object();
-    if (called || of_module) facts["scale"] = called ? *called : *of_module;
+    const bool by_call = called && !(of_module && is_usual);
+    if (called || of_module) facts["scale"] = by_call ? *called : *of_module;
     if (called || of_module || without_argument)
-      facts["scale_by"] = called ? "call" : of_module ? "model" : "default";
+      facts["scale_by"] = by_call ? "call" : of_module ? "model" : "default";
     if (softcap) facts["softcap"] = *softcap;
     return facts;
   }

@@ -9,7 +9,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.nn.functional import all_gather
 from torch.nn.parallel import DistributedDataParallel
 
-from job import GPT, LENGTH, VOCABULARY, WIDTH, Job, angles
+from job import GPT, LENGTH, VOCABULARY, WIDTH, Block, Job, angles
 
 
 class Plain(Job):
@@ -193,6 +193,88 @@ class ScaleOfModule(Job):
         for block in model.h:
             block.softmax_scale = block.scale = 0.5
         return model
+
+
+class GatheringBlock(Block):
+    """Attention of its own: keys and values of all ranks are gathered, and each rank has equal parts of the tokens."""
+
+    softcap = None
+
+    def attend(self, q, k, v):
+        sinks = getattr(self, "sinks", None)
+        return gathered_attention(q, k, v, self.scale or q.shape[-1] ** -0.5, self.softcap, sinks)
+
+
+class Gather(torch.autograd.Function):
+    """The tokens of all ranks, [B, H, S, D]."""
+
+    @staticmethod
+    def forward(ctx, x):
+        parts = [torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, x.contiguous())
+        return torch.cat(parts, 2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.contiguous()
+        dist.all_reduce(gradient)
+        return gradient.chunk(dist.get_world_size(), 2)[dist.get_rank()]
+
+
+def gathered_attention(q, k, v, scale, softcap, sinks):
+    k, v = Gather.apply(k), Gather.apply(v)
+    scores = scale * q @ k.transpose(-1, -2)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    rows = torch.arange(q.shape[2]) + q.shape[2] * dist.get_rank()
+    scores = scores.masked_fill(torch.arange(k.shape[2]) > rows[:, None], -torch.inf)
+    if sinks is not None:
+        scores = torch.cat([scores, sinks[None, :, None, None].expand(*scores.shape[:3], 1)], -1)
+    return scores.softmax(-1)[..., : k.shape[2]] @ v
+
+
+class Gathering(Job):
+    block = GatheringBlock
+
+    def make_model(self):
+        model = super().make_model()
+        for block in model.h:
+            block.__class__ = self.block
+            self.prepare(block)
+        return model
+
+    def prepare(self, block):
+        """Gives attention what it has beside a causal mask."""
+
+    def train_on(self, buffers, count):
+        rank, size = self.cp.get_local_rank(), self.cp.size()
+        own = {name: part.chunk(size, self.dimension(name))[rank].contiguous() for name, part in buffers.items()}
+        loss = self.forward(own, count)
+        loss.backward()
+        return loss
+
+
+class Softcap(Gathering):
+    def prepare(self, block):
+        block.softcap = 0.5
+
+
+class Sinks(Gathering):
+    def prepare(self, block):
+        block.sinks = nn.Parameter(torch.tensor([-1.0, 0.5, 1.0, 2.0]))
+
+
+class SinksWithoutAName(Sinks):
+    """Nothing that is recorded holds the sinks."""
+
+    def prepare(self, block):
+        block.sinks = torch.tensor([-1.0, 0.5, 1.0, 2.0])
+
+
+class SoftcapWithoutAName(Gathering):
+    class block(GatheringBlock):
+        def attend(self, q, k, v):
+            return gathered_attention(q, k, v, q.shape[-1] ** -0.5, 0.5, None)
 
 
 class LossMask(Job):

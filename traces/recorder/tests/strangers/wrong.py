@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong cases of job.py. Each has a right twin in right.py or job.py."""
 
+import math
+
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
@@ -305,6 +307,49 @@ class ScaleDropped(right.ScaleOfModule):
         for block in model.h:
             block.scale = None
         return model
+
+
+class ScaleOfRingDropped(right.Gathering):
+    finding = "attention_scale_dropped"
+
+    def prepare(self, block):
+        block.softmax_scale = 0.5
+
+
+class SoftcapDropped(right.Softcap):
+    finding = "softcap_dropped"
+
+    class block(right.GatheringBlock):
+        def attend(self, q, k, v):
+            return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, None)
+
+
+class SinksDropped(right.Sinks):
+    finding = "sinks_dropped"
+
+    class block(right.GatheringBlock):
+        def attend(self, q, k, v):
+            return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, None)
+
+
+class SinksOnEveryBlock(right.Sinks):
+    """A row that attends the keys of n ranks has n sinks."""
+
+    finding = "sinks_on_every_block"
+
+    class block(right.GatheringBlock):
+        def attend(self, q, k, v):
+            sinks = self.sinks + math.log(dist.get_rank() + 1)
+            return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, sinks)
+
+
+class SinksOfOtherHeads(right.Sinks):
+    finding = "sinks_not_cut_by_heads"
+
+    class block(right.GatheringBlock):
+        def attend(self, q, k, v):
+            sinks = self.sinks[: len(self.sinks) // dist.get_world_size()].repeat(dist.get_world_size())
+            return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, sinks)
 
 
 class OwnTokensAlone(Job):
