@@ -42,6 +42,22 @@ StepLoss lossOfTwoRanks(const CalledLoss& second) {
       *makeTrace(kForeign + "run cp=2\ngroup cp 0,1\n" + noteOf(0, {{called()}, {second}})), 0);
 }
 
+/// Returns the verdict about two ranks with two microbatches each, of 2 and 6 targets per rank.
+Verdict ofMicrobatches(const char* rule, double first, double second) {
+  std::vector<CalledLoss> own = {called(first, 2), called(second, 6)};
+  own.back().microbatch = 1;
+  return test::findVerdict(rule, kForeign + "run cp=2\ngroup cp 0,1\n" +
+                                     "tensor q rank=0 layer=0 shape=1\n" + noteOf(0, {own, own}));
+}
+
+TEST(TargetWeightsTest, MeansOfMicrobatchesAreNotTakenForThoseOfRanks) {
+  const char* rule = "accumulation_mean_of_means";
+  EXPECT_EQ(ofMicrobatches(rule, 1.0 / 8, 1.0 / 24), Verdict::kFound);
+  EXPECT_NE(ofMicrobatches("mean_of_local_means", 1.0 / 8, 1.0 / 24), Verdict::kFound);
+  EXPECT_EQ(ofMicrobatches(rule, 1.0 / 16, 1.0 / 16), Verdict::kClear);
+  EXPECT_EQ(ofMicrobatches(rule, 1.0 / 16, 1.0 / 20), Verdict::kNotObservable);
+}
+
 TEST(StepLossTest, ARunOfThisProgramTrainsWithCrossEntropyAlone) {
   EXPECT_TRUE(stepLoss(*makeTrace("run cp=2\ngroup cp 0,1\n"), 0).isProductKnown());
 }

@@ -105,23 +105,48 @@ TargetWeights readTargetWeights(const Trace& trace) {
   return known;
 }
 
+namespace {
+
+RuleResult foundMeans(const TargetWeights& weights, const char* title, const char* remedy) {
+  return found(
+      {.confidence = Confidence::kLikely,
+       .title = title,
+       .place = {weights.train_step},
+       .rank = weights.rank,
+       .buffer = "loss",
+       .evidence = weights.evidence + " This assumes that every target is meant to weigh the same.",
+       .remedy = remedy});
+}
+
+}  // namespace
+
 RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {
   if (otherwise.verdict == Verdict::kFound || weights.are == TargetsWeigh::kUnknown)
     return otherwise;
   if (weights.are == TargetsWeigh::kAlike)
     return otherwise.verdict == Verdict::kNotObservable ? clear() : otherwise;
-  const bool of_ranks = weights.are == TargetsWeigh::kByRankCount;
-  return found(
-      {.confidence = Confidence::kLikely,
-       .title = of_ranks ? "The loss is a mean of the ranks' own means"
-                         : "The loss is a mean of the means of microbatches",
-       .place = {weights.train_step},
-       .rank = weights.rank,
-       .buffer = "loss",
-       .evidence = weights.evidence + " This assumes that every target is meant to weigh the same.",
-       .remedy =
-           "Sum the losses of all ranks and microbatches and the numbers of their targets, and "
-           "divide one by the other: loss_sum / targets, not loss.mean() of each."});
+  if (weights.are == TargetsWeigh::kByMicrobatchCount)
+    return undecided("needs targets that weigh the same in every microbatch");
+  return foundMeans(
+      weights, "The loss is a mean of the ranks' own means",
+      "Sum the losses of all ranks and the numbers of their targets, and divide one by the other: "
+      "loss_sum / targets, not loss.mean() on each rank.");
+}
+
+RuleResult answerAboutMicrobatches(const TargetWeights& weights) {
+  switch (weights.are) {
+    case TargetsWeigh::kAlike:
+      return clear();
+    case TargetsWeigh::kByRankCount:
+      return undecided("needs targets that weigh the same on every rank");
+    case TargetsWeigh::kUnknown:
+      return notObservable("needs the gradients of the logits of a cross entropy");
+    default:
+      return foundMeans(
+          weights, "The loss is a mean of the means of microbatches",
+          "Count the targets of all microbatches of the step first, over dp×cp as well, and divide "
+          "each microbatch's sum by that number: loss_sum / targets_of_the_step.");
+  }
 }
 
 }  // namespace ringscope::traces

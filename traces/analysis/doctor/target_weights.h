@@ -25,5 +25,7 @@ TargetWeights readTargetWeights(const Trace& trace);
 /// Returns the answer about means of means when no logged loss tells it: `otherwise` unless the
 /// weights of targets do.
 RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise);
+/// Returns the answer about a mean of the means of microbatches.
+RuleResult answerAboutMicrobatches(const TargetWeights& weights);
 
 }  // namespace ringscope::traces

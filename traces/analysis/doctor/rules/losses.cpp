@@ -53,6 +53,11 @@ RuleResult checkMeanOfLocalMeans(const Readings& readings) {
                     answerFrom(readings.loggedLoss(), LossIs::kMeanOfMeans, kMeanOfMeans));
 }
 
+// A target weighs as much in every microbatch of a step.
+RuleResult checkAccumulationMeanOfMeans(const Readings& readings) {
+  return answerAboutMicrobatches(readings.targetWeights());
+}
+
 // The logged loss is neither cp times the mean over all targets, nor that divided by cp.
 RuleResult checkLossScaledByCp(const Readings& readings) {
   const LoggedLoss& loss = readings.loggedLoss();

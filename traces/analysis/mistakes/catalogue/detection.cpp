@@ -4,6 +4,7 @@
 namespace ringscope::traces {
 
 // The rules, in traces/analysis/doctor/rules.
+RuleResult checkAccumulationMeanOfMeans(const Readings& readings);
 RuleResult checkAliasedBuffer(const Trace& trace);
 RuleResult checkAttentionScaleDropped(const Readings& readings);
 RuleResult checkBalanceCutsDocuments(const Trace& trace);
@@ -138,6 +139,7 @@ const std::vector<Detection>& detections() {
        {},
        {{6, meanOfNoTarget}}},
       {"mean_of_local_means", checkMeanOfLocalMeans, RuleOf::kTraining, {}, {{3, meanOfMeans}}},
+      {"accumulation_mean_of_means", checkAccumulationMeanOfMeans, RuleOf::kTraining},
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining, {}, {{4, lossTimesCp}}},
       {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining, {}, {{5, lossOfRank}}},
       {"stale_kv_in_backward", checkStaleKvInBackward, RuleOf::kAnyRun, {{11, ownValuesBackward}}},

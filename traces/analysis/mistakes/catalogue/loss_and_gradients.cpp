@@ -23,6 +23,18 @@ std::vector<Mistake> lossAndGradientsMistakes() {
            "a longer --seq-len), or --tokens with labels -100",
        .also_trips = {"clip_before_reduce", "grad_scaled_by_cp"},
        .first_changed = FirstChanged::kLoss},
+      {.id = "accumulation_mean_of_means",
+       .label = "Mean of microbatches' means",
+       .title =
+           "Gradient accumulation averages the means of microbatches that have unequal numbers "
+           "of targets",
+       .when_absent = "a target weighs the same in every microbatch of a step",
+       .look_for = "the weight of a target times the microbatch's targets is the same in each",
+       .reported_in = "verl#2857",
+       .view = "diff",
+       .capture = CaptureNeeded::kStats,
+       .needs = {&needs::kOtherProgram},
+       .first_changed = FirstChanged::kLoss},
       {.id = "loss_scaled_by_cp",
        .label = "Loss scaled by cp",
        .title = "Loss ×cp or ÷cp",

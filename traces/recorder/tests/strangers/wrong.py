@@ -70,7 +70,7 @@ class MeanOfMeansOfDdp(right.Ddp):
 
 
 class AccumulatedMeans(right.Accumulated):
-    finding = "mean_of_local_means"
+    finding = "accumulation_mean_of_means"
 
     def batch(self, step):
         self.prompt = 13 * (step % 3)
