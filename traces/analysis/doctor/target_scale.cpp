@@ -77,6 +77,20 @@ std::string words(const StepSums& sums, double loss, double sync) {
          " times the sum of what the ranks' logits give.";
 }
 
+/// Reports whether each rank's losses have as many tokens as all ranks of its cp group together.
+bool areGathered(const Trace& trace, std::int32_t train_step) {
+  for (int r = 0; r < trace.worldSize(); ++r) {
+    const WorldRank rank = WorldRank::of(r);
+    const ShardRecord* shard = trace.findShard("input_ids", train_step, rank);
+    const auto calls = calledLosses(trace, train_step, rank);
+    if (!shard || calls.empty()) return false;
+    std::int64_t own = 1;
+    for (const std::int64_t extent : shard->local_shape) own *= extent;
+    if (own == 0 || calls.front().tokens != own * trace.run()->cp) return false;
+  }
+  return true;
+}
+
 TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   TargetScale reading;
   reading.train_step = train_step;
@@ -100,6 +114,7 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   if (reading.scale > 0)
     reading.are = among({1}, sync, rounding) > 0 ? TargetsScaled::kByLoss : TargetsScaled::kBySync;
   reading.evidence = words(*sums, loss, sync);
+  reading.gathered = areGathered(trace, train_step);
   return reading;
 }
 
@@ -117,6 +132,25 @@ TargetScale readTargetScale(const Trace& trace) {
     if (reading.are == TargetsScaled::kRight) known = std::move(reading);
   }
   return known;
+}
+
+RuleResult answerAboutGathered(const TargetScale& targets) {
+  if (targets.are == TargetsScaled::kRight) return clear();
+  if (targets.are == TargetsScaled::kUnknown)
+    return notObservable("needs the gradients of the logits and of the output projection");
+  if (!targets.gathered || targets.scale <= 1)
+    return undecided("needs targets whose weight is not wrong in another way already");
+  return found(
+      {.confidence = Confidence::kLikely,
+       .title = "The backward of gathered logits counts every rank",
+       .place = {targets.train_step, Layer::none(), Direction::kBackward, {}},
+       .buffer = "loss",
+       .evidence = targets.evidence + " Every rank's loss has the tokens of all ranks of its cp " +
+                   "group, and the backward of the gathering sums what these ranks bring. This "
+                   "assumes that the loss is meant to be the mean over all targets.",
+       .remedy = "Divide the loss of gathered outputs by the number of ranks that compute it, or "
+                 "gather with a backward that takes this rank's part alone instead of a sum; or "
+                 "let each rank compute the loss of its own tokens."});
 }
 
 RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResult otherwise) {

@@ -17,10 +17,14 @@ struct TargetScale {
   TargetsScaled are = TargetsScaled::kUnknown;
   std::int32_t train_step = 0;
   double scale = 1;
-  std::string evidence;  ///< in numbers
+  bool gathered = false;  ///< every rank's loss has the tokens of all ranks of its cp group
+  std::string evidence;   ///< in numbers
 };
 
 TargetScale readTargetScale(const Trace& trace);
+
+/// Returns the answer about losses that every rank computes for all tokens of its cp group.
+RuleResult answerAboutGathered(const TargetScale& targets);
 
 /// Returns `otherwise` unless it cannot judge and the weights of targets show such a scale.
 RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResult otherwise);

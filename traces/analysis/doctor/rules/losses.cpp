@@ -66,6 +66,11 @@ RuleResult checkLossScaledByCp(const Readings& readings) {
       answerFrom(loss, LossIs::kScaledByCp, loss.scale > 1 ? kTimesCp : kDividedByCp));
 }
 
+// Losses of gathered outputs are not summed over the ranks that gathered them.
+RuleResult checkGatheredBackwardCountedTwice(const Readings& readings) {
+  return answerAboutGathered(readings.targetScale());
+}
+
 // The logged loss is not that of one rank's tokens alone.
 RuleResult checkMetricNotReduced(const Readings& readings) {
   return answerFrom(readings.loggedLoss(), LossIs::kOfOneRank, kOfOneRank);

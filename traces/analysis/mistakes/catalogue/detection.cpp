@@ -19,6 +19,7 @@ RuleResult checkDocumentsIgnored(const Readings& readings);
 RuleResult checkDropoutRngReused(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkEmbeddingDetached(const Trace& trace);
+RuleResult checkGatheredBackwardCountedTwice(const Readings& readings);
 RuleResult checkGqaGroupBroken(const Trace& trace);
 RuleResult checkGradScaledByCp(const Readings& readings);
 RuleResult checkHeadsNotDivisible(const Trace& trace);
@@ -140,6 +141,7 @@ const std::vector<Detection>& detections() {
        {{6, meanOfNoTarget}}},
       {"mean_of_local_means", checkMeanOfLocalMeans, RuleOf::kTraining, {}, {{3, meanOfMeans}}},
       {"accumulation_mean_of_means", checkAccumulationMeanOfMeans, RuleOf::kTraining},
+      {"gathered_backward_counted_twice", checkGatheredBackwardCountedTwice, RuleOf::kTraining},
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining, {}, {{4, lossTimesCp}}},
       {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining, {}, {{5, lossOfRank}}},
       {"stale_kv_in_backward", checkStaleKvInBackward, RuleOf::kAnyRun, {{11, ownValuesBackward}}},

@@ -275,7 +275,7 @@ class TeacherInOrder(right.Teacher):
 
 
 class GatheredTwice(right.Gathered):
-    finding = ("grad_scaled_by_cp", "loss_scaled_by_cp")
+    finding = "gathered_backward_counted_twice"
 
     def share(self):
         return 1
