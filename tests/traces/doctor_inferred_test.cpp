@@ -47,6 +47,17 @@ TEST(CutInOrderTest, PositionsOfEqualPartsAreFoundAmongHeadTailTokens) {
   EXPECT_NE(verdict("0,1,2,3", "0,1,2,3"), Verdict::kFound) << "they restart";
 }
 
+TEST(CompanionTest, AdvantagesOfOtherTokensAreNoMatterOfTheModelsBuffers) {
+  const auto verdict = [](const char* rule, const std::string& of_0) {
+    return findVerdict(rule, kForeign + "run cp=2 seq_len=8\ngroup cp 0,1\n" +
+                                 "shard input_ids rank=0 tokens=0-2,6-8\n" +
+                                 "shard advantages rank=0 tokens=" + of_0 + "\n");
+  };
+  EXPECT_EQ(verdict("companion_cut_otherwise", "0-4"), Verdict::kFound);
+  EXPECT_EQ(verdict("balance_differs_between_buffers", "0-4"), Verdict::kNotObservable);
+  EXPECT_EQ(verdict("companion_cut_otherwise", "0-2,6-8"), Verdict::kClear);
+}
+
 /// Returns the verdict about a sum of so many bytes in a layer of rank 0, whose queries have 64.
 Verdict summed(const std::string& group, int bytes) {
   return findVerdict("wrong_process_group",

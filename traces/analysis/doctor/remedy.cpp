@@ -201,6 +201,7 @@ const std::map<std::string, std::vector<Remedy>>& neededBy() {
       {"uneven_shards", kTokens},
       {"cp_not_applied", kTokens},
       {"balance_differs_between_buffers", kTokens},
+      {"companion_cut_otherwise", kTokens},
       {"unbalanced_unshard", {kMergedFiles, kMesh, kBuffers, kBlocks}},
       {"balance_cuts_documents", {kMergedFiles, kMesh, kBuffers, kBlocks}},
       {"shift_labels_per_shard", kTokens},

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rearrangement: whether every buffer is laid out as the tokens are, and as attention takes it.
+// Rearrangement: whether tokens are laid out as attention takes them.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "traces/analysis/doctor/cut_in_order.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/shard_lengths.h"
@@ -20,7 +19,8 @@
 
 namespace ringscope::traces {
 
-// balance_differs_between_buffers: a rank has other tokens of one buffer than of the others.
+// unbalanced_unshard: a rank's tokens are not those that attention takes its rows for, or not those
+// of the declared balance.
 namespace {
 
 /// Returns the tokens of a shard; none when its runs are not of as many tokens as it has rows.
@@ -31,55 +31,6 @@ std::vector<TokenIndex> allTokens(const ShardRecord& shard) {
   if (tokens.size() != length) tokens.clear();
   return tokens;
 }
-
-Finding differentBuffers(const ShardRecord& tokens, const std::vector<TokenIndex>& of_first,
-                         const ShardRecord& other, const std::vector<TokenIndex>& of_other) {
-  std::size_t i = 0;
-  while (i + 1 < of_first.size() && of_first[i] == of_other[i]) ++i;
-  return {
-      .title = "Buffers are dealt to the ranks in different ways",
-      .place = {other.train_step},
-      .rank = other.rank,
-      .buffer = other.buffer,
-      .evidence = "Row " + std::to_string(i) + " of the rank's shard is token " +
-                  toString(of_first[i]) + " in " + tokens.buffer + " and token " +
-                  toString(of_other[i]) + " in " + other.buffer + ".",
-      .remedy =
-          "Cut all buffers in one call with one load balance: context_parallel(buffers=[input_ids, "
-          "labels, position_ids], …); what is made elsewhere must be rearranged alike."};
-}
-
-}  // namespace
-
-RuleResult checkBalanceDiffersBetweenBuffers(const Readings& readings) {
-  const Trace& trace = readings.trace();
-  std::map<std::pair<std::int32_t, WorldRank>, std::vector<const ShardRecord*>> by_rank;
-  for (const ShardRecord& shard : trace.shards())
-    if (shard.sharded && !shard.global_from_local.empty() && localLength(shard).value_or(0) > 0)
-      by_rank[{shard.train_step, shard.rank}].push_back(&shard);
-  bool compared = false;
-  for (const auto& [rank, shards] : by_rank) {
-    const ShardRecord& first = *shards.front();
-    const auto of_first = allTokens(first);
-    if (of_first.empty()) continue;
-    for (const ShardRecord* shard : shards) {
-      if (shard == &first || localLength(first) != localLength(*shard)) continue;
-      // Compares tokens and not their runs, which may be parted in several ways.
-      const auto of_other = allTokens(*shard);
-      if (of_other.empty()) continue;
-      compared = true;
-      if (of_first != of_other) return found(differentBuffers(first, of_first, *shard, of_other));
-    }
-  }
-  // Values show it too, if the recorder did not see the cut. Something else may explain them.
-  if (isForeign(trace))
-    if (auto in_order = cutInOrder(readings)) return found(std::move(*in_order));
-  return compared ? clear() : notObservable("needs to know which tokens of two buffers a rank has");
-}
-
-// unbalanced_unshard: a rank's tokens are not those that attention takes its rows for, or not those
-// of the declared balance.
-namespace {
 
 Finding notUndone(const ShardRecord& shard, Confidence confidence, std::string evidence) {
   return {.confidence = confidence,

@@ -12,6 +12,7 @@ RuleResult checkBalanceDiffersBetweenBuffers(const Readings& readings);
 RuleResult checkBalanceWithoutCausal(const Trace& trace);
 RuleResult checkCausalOnEveryBlock(const Readings& readings);
 RuleResult checkClipBeforeReduce(const Readings& readings);
+RuleResult checkCompanionCutOtherwise(const Readings& readings);
 RuleResult checkCpNotApplied(const Trace& trace);
 RuleResult checkDifferentBatchesOnCpRanks(const Readings& readings);
 RuleResult checkDkvNotReturned(const Trace& trace);
@@ -95,6 +96,7 @@ const std::vector<Detection>& detections() {
       {"uneven_shards", checkUnevenShards},
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
+      {"companion_cut_otherwise", checkCompanionCutOtherwise, RuleOf::kTraining},
       {"unbalanced_unshard", checkUnbalancedUnshard},
       {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"shift_labels_per_shard",
