@@ -167,6 +167,7 @@ void RecordedLayer::forward() {
           std::vector<std::int64_t> keys;
           for (const std::int64_t key : block)
             if (allows(query, key)) keys.push_back(key);
+          if (keys.empty() && spec_.empty_blocks_count) takeSink(0, out, lse);
           if (keys.empty()) continue;
           attendBlock(b, h, query, keys, out, lse);
           if (spec_.sink_per_block) takeSink(spec_.sinks[at(h)], out, lse);

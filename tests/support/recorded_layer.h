@@ -19,9 +19,10 @@ struct LayerSpec {
   std::string run;  ///< further settings of the run's line
   std::int64_t batch = 1, heads = 2, kv_heads = 2, head_dim = 8;
   traces::DType dtype = traces::DType::kFloat32;
-  double spread = 1;                     ///< standard deviation of q
-  std::vector<double> sinks{};           ///< of each head; empty: none
-  bool sink_per_block = false;           ///< sinks are added once for each rank's keys
+  double spread = 1;                ///< standard deviation of q
+  std::vector<double> sinks{};      ///< of each head; empty: none
+  bool empty_blocks_count = false;  ///< ranks without a key for a row are blocks with an lse of 0
+  bool sink_per_block = false;      ///< sinks are added once for each rank's keys
   std::vector<double> recorded_sinks{};  ///< recorded instead of `sinks`, if not empty
   double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
 };

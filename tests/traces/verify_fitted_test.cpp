@@ -117,6 +117,14 @@ TEST(VerifyFittedTest, SinksOfOtherHeadsAreWrong) {
   EXPECT_NE(layer.fits_words.find("the first 2 sinks"), std::string::npos);
 }
 
+TEST(VerifyFittedTest, BlocksWithoutKeysThatCountAreWrong) {
+  LayerSpec spec = importedLayer();
+  spec.empty_blocks_count = true;
+  const LayerCheck layer = check(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kEmpty);
+}
+
 /// Checks attention that the recorder recognised and whose mask is taken to be causal.
 LayerCheck checkRecognised(const std::shared_ptr<Trace>& trace,
                            const char* attention = "recognised") {

@@ -176,6 +176,7 @@ const std::set<std::string>& rulesOfBlocks() {
                                                "lse_low_precision",
                                                "lse_overflow",
                                                "naive_sum_merge",
+                                               "neutral_element_wrong",
                                                "recompute_differs",
                                                "sinks_dropped",
                                                "sinks_not_cut_by_heads",

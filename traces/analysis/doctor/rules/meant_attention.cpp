@@ -42,6 +42,11 @@ constexpr MissingPart kHeads = {
     "Cut the sinks along the heads as the all-to-all does: sinks.chunk(ranks)[rank] for the heads "
     "that the rank attends."};
 
+constexpr MissingPart kEmpty = {
+    DroppedPart::kEmpty, "Blocks without keys take part in the softmax",
+    "Begin with out = 0 and a log-sum-exp of −∞, and return the same for a block without keys; or "
+    "do not merge such blocks at all."};
+
 /// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
 Confidence confidenceIn(const LayerCheck& layer) {
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
@@ -103,6 +108,10 @@ RuleResult checkSinksOnEveryBlock(const Readings& readings) {
 
 RuleResult checkSinksNotCutByHeads(const Readings& readings) {
   return answerAbout(readings, kHeads);
+}
+
+RuleResult checkNeutralElementWrong(const Readings& readings) {
+  return answerAbout(readings, kEmpty);
 }
 
 }  // namespace ringscope::traces

@@ -39,6 +39,7 @@ RuleResult checkMissingPositionIds(const Trace& trace);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
 RuleResult checkNanFromOneRank(const Readings& readings);
+RuleResult checkNeutralElementWrong(const Readings& readings);
 RuleResult checkNoSkipFutureBlock(const Readings& readings);
 RuleResult checkNonContiguousKv(const Readings& readings);
 RuleResult checkNormCountsReplicas(const Trace& trace);
@@ -127,6 +128,7 @@ const std::vector<Detection>& detections() {
       {"sinks_dropped", checkSinksDropped, RuleOf::kTraining},
       {"sinks_on_every_block", checkSinksOnEveryBlock, RuleOf::kTraining},
       {"sinks_not_cut_by_heads", checkSinksNotCutByHeads, RuleOf::kTraining},
+      {"neutral_element_wrong", checkNeutralElementWrong, RuleOf::kTraining},
       {"dropped_hop", checkDroppedHop},
       {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},

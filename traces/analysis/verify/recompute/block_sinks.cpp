@@ -34,7 +34,18 @@ class SinkPerBlock {
   bool agrees(BlocksOf of) const {
     const std::vector<double> blocks = countBlocks(of);
     if (std::ranges::all_of(blocks, [](double count) { return count <= 1; })) return false;
-    const std::vector<double> sinks = sinks_ ? *sinks_ : inferredSinks(blocks);
+    return agrees(blocks, sinks_ ? *sinks_ : inferredSinks(blocks));
+  }
+  /// The same of one sink of 0 for each rank without a key.
+  bool agreesWithEmptyBlocks() const {
+    std::vector<double> blocks = countBlocks(BlocksOf::kRanks);
+    for (double& count : blocks) count = static_cast<double>(layer_.ranks) - count;
+    if (std::ranges::all_of(blocks, [](double count) { return count <= 0; })) return false;
+    return agrees(blocks, std::vector<double>(static_cast<std::size_t>(layer_.heads), 0));
+  }
+
+ private:
+  bool agrees(const std::vector<double>& blocks, const std::vector<double>& sinks) const {
     AttentionValues values = plain_.values();
     const auto width = static_cast<std::size_t>(layer_.head_dim);
     for (std::size_t row = 0; row < values.lse.size(); ++row) {
@@ -47,7 +58,6 @@ class SinkPerBlock {
     return checks.front().worst.ratio() <= 1;
   }
 
- private:
   static LayerTensors withoutSinks(LayerTensors layer) {
     layer.sinks = nullptr;
     layer.fitted_sinks.clear();
@@ -117,6 +127,12 @@ class SinkPerBlock {
 };
 
 }  // namespace
+
+bool countsEmptyBlocks(const Trace& trace, const LayerTensors& layer, const Selection& selection,
+                       const AttentionMask& mask) {
+  if (!layer.complete(TensorKind::kOut) || layer.sinks) return false;
+  return SinkPerBlock(trace, layer, selection, mask).agreesWithEmptyBlocks();
+}
 
 std::optional<std::string> findBlockSinks(const Trace& trace, const LayerTensors& layer,
                                           const Selection& selection, const AttentionMask& mask) {

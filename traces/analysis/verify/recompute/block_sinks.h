@@ -15,4 +15,9 @@ namespace ringscope::traces {
 std::optional<std::string> findBlockSinks(const Trace& trace, const LayerTensors& layer,
                                           const Selection& selection, const AttentionMask& mask);
 
+/// Reports whether recorded out agrees with attention in which each rank without a key for a row
+/// counts as a block with out 0 and a log-sum-exp of 0.
+bool countsEmptyBlocks(const Trace& trace, const LayerTensors& layer, const Selection& selection,
+                       const AttentionMask& mask);
+
 }  // namespace ringscope::traces

@@ -90,6 +90,10 @@ std::optional<DroppedAttention> findDropped(const Trace& trace, const LayerTenso
   for (Candidate& candidate : candidates)
     if (comparedOut(trace, candidate.layer, selection, mask).worst.ratio() <= 1)
       return DroppedAttention{candidate.part, std::move(candidate.words)};
+  if (countsEmptyBlocks(trace, layer, selection, mask))
+    return DroppedAttention{DroppedPart::kEmpty,
+                            "attention in which each rank without a key for a row counts as a "
+                            "block whose log-sum-exp is 0"};
   if (!layer.sinks) return std::nullopt;
   if (auto words = findBlockSinks(trace, layer, selection, mask))
     return DroppedAttention{DroppedPart::kOneSink, *std::move(words)};

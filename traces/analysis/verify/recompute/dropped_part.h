@@ -16,6 +16,7 @@ enum class DroppedPart {
   kSoftcap,  ///< scores are not capped
   kSinks,    ///< the layer's sinks take no part in any softmax
   kOneSink,  ///< sinks take part once per block of keys, and not once per row
+  kEmpty,    ///< blocks without a key for a row have a log-sum-exp of 0 instead of −∞
   kHeads,    ///< sinks are not those of the rank's heads
 };
 

@@ -343,6 +343,18 @@ class SinksOnEveryBlock(right.Sinks):
             return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, sinks)
 
 
+class EmptyBlocksCount(right.Gathering):
+    """A rank without a key for a row counts as a block whose log-sum-exp is 0."""
+
+    finding = "neutral_element_wrong"
+
+    class block(right.GatheringBlock):
+        def attend(self, q, k, v):
+            empty = dist.get_world_size() - 1 - dist.get_rank()
+            sinks = torch.full((q.shape[1],), math.log(empty)) if empty else None
+            return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, sinks)
+
+
 class SinksOfOtherHeads(right.Sinks):
     finding = "sinks_not_cut_by_heads"
 
