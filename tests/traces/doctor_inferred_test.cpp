@@ -58,6 +58,25 @@ TEST(CompanionTest, AdvantagesOfOtherTokensAreNoMatterOfTheModelsBuffers) {
   EXPECT_EQ(verdict("companion_cut_otherwise", "0-2,6-8"), Verdict::kClear);
 }
 
+/// Returns the verdict about the targets of a second head, of tokens that are dealt in two chunks.
+Verdict furtherTargets(const std::string& of_0, const std::string& of_1) {
+  return findVerdict("future_tokens_rolled_in_shard",
+                     kForeign + "run cp=2 seq_len=16\ngroup cp 0,1\n" +
+                         "shard input_ids rank=0 tokens=0-4,12-16\n" +
+                         "shard input_ids rank=1 tokens=4-12\n" +
+                         "tensor buffer.labels rank=0 shape=1x8 values=1,2,3,4,13,14,15,16\n" +
+                         "tensor buffer.labels rank=1 shape=1x8 values=5,6,7,8,9,10,11,12\n" +
+                         "tensor labels.head.1 rank=0 shape=1x8 values=" + of_0 + "\n" +
+                         "tensor labels.head.1 rank=1 shape=1x8 values=" + of_1 + "\n");
+}
+
+TEST(FurtherLabelsTest, TargetsThatAreRolledWithinShardsAreFound) {
+  EXPECT_EQ(furtherTargets("2,3,4,5,14,15,16,-100", "6,7,8,9,10,11,12,13"), Verdict::kClear);
+  EXPECT_EQ(furtherTargets("2,3,4,13,14,15,16,-100", "6,7,8,9,10,11,12,-100"), Verdict::kFound);
+  EXPECT_EQ(furtherTargets("2,3,4,-100,14,15,16,-100", "6,7,8,9,10,11,12,-100"), Verdict::kFound);
+  EXPECT_EQ(furtherTargets("7,7,7,7,7,7,7,7", "7,7,7,7,7,7,7,7"), Verdict::kNotObservable);
+}
+
 /// Returns the verdict about a sum of so many bytes in a layer of rank 0, whose queries have 64.
 Verdict summed(const std::string& group, int bytes) {
   return findVerdict("wrong_process_group",

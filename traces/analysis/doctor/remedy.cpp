@@ -207,6 +207,7 @@ const std::map<std::string, std::vector<Remedy>>& neededBy() {
       {"balance_cuts_documents", {kMergedFiles, kMesh, kBuffers, kBlocks}},
       {"shift_labels_per_shard", kTokens},
       {"labels_shifted_twice", kTokens},
+      {"future_tokens_rolled_in_shard", kTokens},
       {"positions_not_reset_per_document", {kMesh, kBuffers, kDeclaredPositions}},
       {"aliased_buffer", {kMergedFiles, kMesh, kBuffers, kDeclaredPositions}},
       {"missing_position_ids", {kMesh, kBuffers}},

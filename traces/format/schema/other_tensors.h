@@ -14,6 +14,9 @@ inline constexpr const char* kWholeBatch = "batch.input_ids";
 inline constexpr const char* kOwnLossSum = "loss.sum";
 inline constexpr const char* kOwnTargets = "loss.targets";
 
+/// The prefix of the names of the targets of heads that predict later tokens: "labels.head.1".
+inline constexpr const char* kFurtherLabels = "labels.head.";
+
 /// The prefixes of the names of error maps that verification computes and records, by unit. The
 /// name of the compared tensor follows: "error.abs.dk".
 inline constexpr const char* kAbsoluteErrors = "error.abs.";

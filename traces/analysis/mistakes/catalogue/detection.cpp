@@ -20,6 +20,7 @@ RuleResult checkDocumentsIgnored(const Readings& readings);
 RuleResult checkDropoutRngReused(const Trace& trace);
 RuleResult checkDroppedHop(const Trace& trace);
 RuleResult checkEmbeddingDetached(const Trace& trace);
+RuleResult checkFutureTokensRolledInShard(const Readings& readings);
 RuleResult checkGatheredBackwardCountedTwice(const Readings& readings);
 RuleResult checkGqaGroupBroken(const Trace& trace);
 RuleResult checkGradScaledByCp(const Readings& readings);
@@ -110,6 +111,7 @@ const std::vector<Detection>& detections() {
        RuleOf::kTraining,
        {},
        {{2, labelsShiftedTwice}}},
+      {"future_tokens_rolled_in_shard", checkFutureTokensRolledInShard, RuleOf::kTraining},
       {"positions_not_reset_per_document", checkPositionsNotResetPerDocument, RuleOf::kTraining},
       {"aliased_buffer", checkAliasedBuffer, RuleOf::kTraining},
       {"missing_position_ids", checkMissingPositionIds, RuleOf::kTraining},

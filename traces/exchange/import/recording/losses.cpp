@@ -57,6 +57,26 @@ class LossLines {
     }
   }
 
+  /// Adds the targets of heads that predict later tokens, of the first microbatch of each step.
+  void addFurtherTargets() {
+    std::map<std::int32_t, int> heads;
+    for (const Line& line : rank_.lines) {
+      if (!isOfAnotherHead(line) || line.whole("microbatch", 0) != 0) continue;
+      const std::int32_t step = line.place(Direction::kForward).train_step;
+      const Line* targets = lines_.of(line.part("tensors").whole("targets"));
+      const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
+      const int head = ++heads[step];
+      if (!targets || !ids ||
+          countElements(targets->wholes("shape")) != countElements(ids->local_shape))
+        continue;
+      TensorRecord tensor;
+      tensor.tensor = {TensorKind::kOther, kFurtherLabels + std::to_string(head)};
+      tensor.place = {step};
+      tensor.shape = ids->local_shape;
+      sink_.add(std::move(tensor), *targets);
+    }
+  }
+
   /// Adds the rank's sum over the microbatches of each training step.
   void addSums() {
     std::map<std::int32_t, std::pair<double, std::int64_t>> sums;
@@ -146,6 +166,7 @@ void addLosses(RecordedJob& job, const RankLines& rank, const TensorLines& lines
                TensorSink& sink) {
   LossLines losses(job, rank, lines, sink);
   losses.addTargets();
+  losses.addFurtherTargets();
   losses.addSums();
 }
 

@@ -277,6 +277,27 @@ class SoftcapWithoutAName(Gathering):
             return gathered_attention(q, k, v, q.shape[-1] ** -0.5, 0.5, None)
 
 
+class FurtherHead(Job):
+    """A second head predicts the token after the next."""
+
+    def make_model(self):
+        model = super().make_model()
+        model.further = nn.Linear(WIDTH, VOCABULARY, bias=False)
+        return model
+
+    def batch(self, step):
+        buffers = super().batch(step)
+        return {**buffers, "further_labels": self.later(buffers["labels"])}
+
+    def later(self, labels):
+        return F.pad(labels[:, 1:], (0, 1), value=-100)
+
+    def forward(self, buffers, count):
+        hidden = self.model.hidden(buffers["ids"], buffers["rotations"])
+        main = self.loss(self.model.lm_head(hidden), buffers["labels"], count)
+        return main + 0.3 * self.loss(self.model.further(hidden), buffers["further_labels"], count)
+
+
 class LossMask(Job):
     """The loss is weighted by a mask that is cut with the tokens."""
 

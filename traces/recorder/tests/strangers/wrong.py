@@ -364,6 +364,13 @@ class SinksOfOtherHeads(right.Sinks):
             return right.gathered_attention(q, k, v, q.shape[-1] ** -0.5, None, sinks)
 
 
+class FurtherLabelsRolled(right.FurtherHead):
+    finding = "future_tokens_rolled_in_shard"
+
+    def forward(self, buffers, count):
+        return super().forward({**buffers, "further_labels": self.later(buffers["labels"])}, count)
+
+
 class OwnTokensAlone(Job):
     """Attention outside of the context: each rank attends its own tokens."""
 
