@@ -84,6 +84,17 @@ std::vector<Mistake> lossAndGradientsMistakes() {
        .injectable = true,
        .needs = {&needs::kTraining, &needs::kSeveralLosses},
        .first_changed = FirstChanged::kLoss},
+      {.id = "validation_counts_before_cut",
+       .label = "Validation counts before the cut",
+       .title = "Validation divides each rank's loss by a number of targets that was counted "
+                "before the cut",
+       .when_absent = "validation divides by the number of targets that were summed",
+       .look_for = "a validation loss that is 1/cp of the training loss of the same tokens",
+       .reported_in = "transformers#48167",
+       .view = "diff",
+       .capture = CaptureNeeded::kStats,
+       .needs = {&needs::kOtherProgram, &needs::kSeveralRanks},
+       .first_changed = FirstChanged::kLoss},
       {.id = "rank_without_targets",
        .label = "A rank without targets",
        .title = "A rank whose labels are all ignored divides 0 by 0: NaN, or its part of the loss "
