@@ -14,8 +14,8 @@ namespace {
 /// The division of a row's keys into blocks that are attended one after the other.
 enum class BlocksOf { kRanks, kChunks, kAllRanks };
 
-/// Attention with one sink per block, computed from attention without sinks: with n blocks, out
-/// and Z = exp(lse) of the plain row, the row is out · Z / (Z + n·exp(sink)).
+/// Attention with one sink per block, computed from attention without sinks. A plain row has out
+/// and Z = exp(lse). With n blocks the row is out · Z / (Z + n·exp(sink)).
 class SinkPerBlock {
  public:
   SinkPerBlock(const Trace& trace, const LayerTensors& layer, const Selection& selection,
