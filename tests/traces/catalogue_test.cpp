@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "tests/support/places.h"
 #include "traces/analysis/doctor/rule.h"
@@ -36,6 +37,31 @@ TEST(CatalogueTest, ThePageHasARowForEachMistakeAndSaysWhichOnesTheDoctorNames) 
         std::ranges::any_of(rules(), [&](const Rule& rule) { return rule.id == mistake.id; });
     EXPECT_EQ(row->second == "named", has_rule) << mistake.id << ": " << row->second;
   }
+}
+
+/// Returns the names of mistakes in the lines of the page's index.
+std::multiset<std::string> indexed() {
+  std::ifstream page(test::inSources("traces/analysis/mistakes/README.md"));
+  std::multiset<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) inside = line == "## Index by layer and object";
+    if (!inside || !line.starts_with("| ")) continue;
+    EXPECT_EQ(std::ranges::count(line, '|'), 8) << line;
+    EXPECT_EQ(line.find("|  |"), std::string::npos) << "a gap is marked: " << line;
+    for (std::size_t at = line.find('`'); at != std::string::npos; at = line.find('`', at + 1)) {
+      const std::size_t end = line.find('`', at + 1);
+      names.insert(line.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  return names;
+}
+
+TEST(CatalogueTest, TheIndexByLayerAndObjectHasEachMistakeOnce) {
+  std::multiset<std::string> ids;
+  for (const Mistake& mistake : mistakeCatalogue()) ids.insert(mistake.id);
+  EXPECT_EQ(indexed(), ids);
 }
 
 }  // namespace
