@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/schema/records.h"
 
 namespace ringscope::traces {
@@ -29,6 +32,15 @@ inline std::optional<std::int64_t> localLength(const ShardRecord& shard) {
 }
 inline std::optional<std::int64_t> fullLength(const ShardRecord& shard) {
   return lengthAlongCut(shard, shard.full_shape);
+}
+
+/// Returns the tokens of a shard; none when its runs are not of as many tokens as it has rows.
+inline std::vector<TokenIndex> allTokens(const ShardRecord& shard) {
+  const auto length =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, localLength(shard).value_or(0)));
+  std::vector<TokenIndex> tokens = tokensIn(shard, length + 1);
+  if (tokens.size() != length) tokens.clear();
+  return tokens;
 }
 
 }  // namespace ringscope::traces

@@ -11,28 +11,18 @@
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/shard_lengths.h"
-#include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// Returns the tokens of a shard; none when its runs are not of as many tokens as it has rows.
-std::vector<TokenIndex> tokensOfShard(const ShardRecord& shard) {
-  const auto length =
-      static_cast<std::size_t>(std::max<std::int64_t>(0, localLength(shard).value_or(0)));
-  std::vector<TokenIndex> tokens = tokensIn(shard, length + 1);
-  if (tokens.size() != length) tokens.clear();
-  return tokens;
-}
-
-/// Buffers that the model reads. Every other buffer is a companion of the tokens, which the loss
-/// reads: advantages, old log-probabilities, a loss mask, a teacher's logits.
-bool isOfModel(const std::string& buffer) {
+/// Reports whether the model reads a buffer. A job's other buffers are companions of the tokens,
+/// which the loss reads: advantages, old log-probabilities, a loss mask, a teacher's logits.
+bool isOfModel(const Trace& trace, const std::string& buffer) {
   static const std::set<std::string> kOfModel = {
       "input_ids", "ids", "tokens", "labels",    "targets",   "position_ids",
       "positions", "cos", "sin",    "freqs_cis", "rotations", "attention_mask"};
-  return kOfModel.contains(buffer);
+  return !isForeign(trace) || kOfModel.contains(buffer);
 }
 
 /// Two buffers of a rank whose rows are different tokens.
@@ -54,15 +44,17 @@ BufferMaps compareBuffers(const Trace& trace, bool of_model) {
     if (shard.sharded && !shard.global_from_local.empty() && localLength(shard).value_or(0) > 0)
       by_rank[{shard.train_step, shard.rank}].push_back(&shard);
   BufferMaps maps;
-  for (const auto& [rank, shards] : by_rank) {
+  for (auto& [rank, shards] : by_rank) {
+    std::ranges::stable_partition(
+        shards, [](const ShardRecord* shard) { return shard->buffer == "input_ids"; });
     const ShardRecord& first = *shards.front();
-    const auto of_first = tokensOfShard(first);
+    const auto of_first = allTokens(first);
     if (of_first.empty()) continue;
     for (const ShardRecord* shard : shards) {
       const bool same = shard == &first || localLength(first) != localLength(*shard);
-      if (same || isOfModel(shard->buffer) != of_model) continue;
+      if (same || isOfModel(trace, shard->buffer) != of_model) continue;
       // Compares tokens and not their runs, which may be parted in several ways.
-      const auto of_other = tokensOfShard(*shard);
+      const auto of_other = allTokens(*shard);
       if (of_other.empty()) continue;
       maps.compared = true;
       const auto at = std::ranges::mismatch(of_first, of_other);

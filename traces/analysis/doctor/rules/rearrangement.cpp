@@ -23,15 +23,6 @@ namespace ringscope::traces {
 // of the declared balance.
 namespace {
 
-/// Returns the tokens of a shard; none when its runs are not of as many tokens as it has rows.
-std::vector<TokenIndex> allTokens(const ShardRecord& shard) {
-  const auto length =
-      static_cast<std::size_t>(std::max<std::int64_t>(0, localLength(shard).value_or(0)));
-  std::vector<TokenIndex> tokens = tokensIn(shard, length + 1);
-  if (tokens.size() != length) tokens.clear();
-  return tokens;
-}
-
 Finding notUndone(const ShardRecord& shard, Confidence confidence, std::string evidence) {
   return {.confidence = confidence,
           .title = "The ranks' tokens are not those that attention takes them for",
