@@ -250,14 +250,24 @@ std::shared_ptr<Trace> RecordedLayer::record() const {
     tensor.tensor.kind = TensorKind::kSinks;
     tensor.place = {0, Layer::of(0), Direction::kForward, RingStep::none()};
     tensor.rank = WorldRank::of(r);
-    tensor.id = TensorId::of(trace->tensors().size() + 1);
     tensor.dtype = DType::kFloat64;
     tensor.shape = {spec_.heads};
-    tensor.has_values = true;
-    trace->addValues(tensor.id, encoded(sinks, tensor.dtype));
-    trace->add(std::vector{tensor});
+    addTensor(*trace, tensor, encoded(sinks, tensor.dtype));
   }
   return trace;
+}
+
+LayerSpec importedLayer() {
+  LayerSpec spec{{"0-8,56-64", "8-16,48-56", "16-24,40-48", "24-40"}};
+  spec.run = "command=import";
+  return spec;
+}
+
+void addTensor(Trace& trace, TensorRecord tensor, Bytes bytes) {
+  tensor.id = TensorId::of(trace.tensors().size() + 1);
+  tensor.has_values = true;
+  trace.addValues(tensor.id, std::move(bytes));
+  trace.add(std::vector{tensor});
 }
 
 }  // namespace ringscope::test

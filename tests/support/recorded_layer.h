@@ -27,6 +27,12 @@ struct LayerSpec {
   double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
 };
 
+/// Returns the description of a job of four ranks that computes attention itself.
+LayerSpec importedLayer();
+
+/// Adds a tensor with its values to a recording.
+void addTensor(traces::Trace& trace, traces::TensorRecord tensor, traces::Bytes bytes);
+
 /// One attention layer whose ranks attend one another's blocks in the type of the spec and merge
 /// them in fp32, with random inputs and real rounding. It does not use traces/analysis/verify, so
 /// that both check each other.

@@ -14,15 +14,9 @@
 namespace ringscope::traces {
 namespace {
 
+using test::importedLayer;
 using test::LayerSpec;
 using test::RecordedLayer;
-
-/// A recording of a job that computes attention itself.
-LayerSpec importedLayer() {
-  LayerSpec spec{{"0-8,56-64", "8-16,48-56", "16-24,40-48", "24-40"}};
-  spec.run = "command=import";
-  return spec;
-}
 
 LayerCheck check(const RecordedLayer& layer, const std::string& stated = "") {
   const auto trace = layer.record();
@@ -125,99 +119,6 @@ TEST(VerifyFittedTest, BlocksWithoutKeysThatCountAreWrong) {
   EXPECT_EQ(layer.dropped, DroppedPart::kEmpty);
 }
 
-/// Checks attention that the recorder recognised and whose mask is taken to be causal.
-LayerCheck checkRecognised(const std::shared_ptr<Trace>& trace,
-                           const char* attention = "recognised") {
-  trace->add(Note{kRecorderNote, std::string(R"({"attention":")") + attention + "\"}"});
-  IntentRecord causal = trace->intents().front();
-  causal.mask = MaskKind::kCausal;
-  causal.window = 0;
-  causal.documents.clear();
-  trace->add(causal);
-  std::vector<WorldRank> members;
-  for (int rank = 0; rank < trace->worldSize(); ++rank) members.push_back(WorldRank::of(rank));
-  return checkLayer(*trace, {0, Layer::of(0), 0}, members, 1e12);
-}
-LayerCheck checkRecognised(const RecordedLayer& layer, const char* attention = "recognised") {
-  return checkRecognised(layer.record(), attention);
-}
-
-void addTensor(Trace& trace, TensorRecord tensor, Bytes bytes) {
-  tensor.id = TensorId::of(trace.tensors().size() + 1);
-  tensor.has_values = true;
-  trace.addValues(tensor.id, std::move(bytes));
-  trace.add(std::vector{tensor});
-}
-
-/// Makes the first `prefix` tokens attend all of each other.
-void attendPrefix(RecordedLayer& layer, const LayerSpec& spec, std::int64_t prefix) {
-  for (std::int64_t head = 0; head < spec.heads; ++head)
-    for (std::int64_t query = 0; query < prefix; ++query) {
-      const auto q = layer.row(TensorKind::kQ, 0, head, query);
-      double sum = 0;
-      std::vector<double> out(q.size(), 0);
-      for (std::int64_t key = 0; key < prefix; ++key) {
-        const auto k = layer.row(TensorKind::kK, 0, head, key),
-                   v = layer.row(TensorKind::kV, 0, head, key);
-        const double weight = std::exp(std::inner_product(q.begin(), q.end(), k.begin(), 0.0) /
-                                       std::sqrt(static_cast<double>(q.size())));
-        sum += weight;
-        for (std::size_t d = 0; d < out.size(); ++d) out[d] += weight * v[d];
-      }
-      const auto row = layer.row(TensorKind::kOut, 0, head, query);
-      for (std::size_t d = 0; d < out.size(); ++d) row[d] = static_cast<float>(out[d] / sum);
-      layer.row(TensorKind::kLse, 0, head, query)[0] = static_cast<float>(std::log(sum));
-    }
-}
-
-TEST(VerifyFittedTest, AWindowOfRecognisedAttentionIsInferred) {
-  LayerSpec spec = importedLayer();
-  spec.intent = "mask=window window=16";
-  const LayerCheck layer = checkRecognised(RecordedLayer(spec));
-  EXPECT_EQ(layer.fits, AttentionFits::kOther);
-  EXPECT_LE(layer.worstRatio(), 1);
-  EXPECT_NE(layer.fits_words.find("a sliding window of 16 keys"), std::string::npos);
-}
-
-TEST(VerifyFittedTest, AWindowOfDeclaredCausalAttentionIsWrong) {
-  LayerSpec spec = importedLayer();
-  spec.intent = "mask=window window=16";
-  EXPECT_GT(checkRecognised(RecordedLayer(spec), "annotated").worstRatio(), 100);
-}
-
-TEST(VerifyFittedTest, APrefixOfRecognisedAttentionIsNotJudged) {
-  const LayerSpec spec = importedLayer();
-  RecordedLayer recorded(spec);
-  attendPrefix(recorded, spec, 21);
-  const LayerCheck layer = checkRecognised(recorded);
-  EXPECT_EQ(layer.fits, AttentionFits::kNothing);
-  EXPECT_TRUE(layer.right());
-  EXPECT_NE(layer.fits_words.find("first 21 tokens attend all of each other"), std::string::npos);
-}
-
-TEST(VerifyFittedTest, PositionsShowDocumentsOfStripedTokens) {
-  LayerSpec spec{{"0-1,2-3,4-5,6-7,8-9,10-11", "1-2,3-4,5-6,7-8,9-10,11-12"}};
-  spec.run = "command=import";
-  spec.intent = "mask=documents documents=0-5,5-12";
-  const auto trace = RecordedLayer(spec).record();
-  for (const std::int64_t rank : {0, 1}) {
-    std::vector<std::int64_t> positions;
-    for (std::int64_t token = rank; token < 12; token += 2)
-      positions.push_back(token < 5 ? token : token - 5);
-    TensorRecord tensor;
-    tensor.tensor.kind = TensorKind::kPositionIds;
-    tensor.rank = WorldRank::of(rank);
-    tensor.dtype = DType::kInt64;
-    tensor.shape = {1, 6};
-    Bytes bytes(positions.size() * sizeof(std::int64_t));
-    std::memcpy(bytes.data(), positions.data(), bytes.size());
-    addTensor(*trace, tensor, std::move(bytes));
-  }
-  const LayerCheck layer = checkRecognised(trace);
-  EXPECT_EQ(layer.fits, AttentionFits::kOther);
-  EXPECT_LE(layer.worstRatio(), 1);
-}
-
 /// Makes the values of keys differ by one bit, so that the rounded out is far from the exact one
 /// relative to their difference. The gradient of q begins with the exact out.
 void beginBackwardUnrounded(RecordedLayer& layer, const LayerSpec& spec, std::int64_t length) {
@@ -282,7 +183,7 @@ TEST(VerifyFittedTest, ScalesThatRoundingMakesDifferAreAlike) {
       const std::vector<TensorRecord> tensors(other->tensors().begin(), other->tensors().end());
       for (TensorRecord tensor : tensors) {
         tensor.place.layer = Layer::of(number);
-        addTensor(*trace, tensor, *other->bytes(tensor));
+        test::addTensor(*trace, tensor, *other->bytes(tensor));
       }
     }
     return checkTrace(*trace);

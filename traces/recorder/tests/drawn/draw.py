@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of a correct job, from a seed and the number of the case."""
+"""The properties of a correct job, drawn from a seed and the number of the case."""
 
 import dataclasses
 import random
