@@ -11,6 +11,7 @@
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/shard_lengths.h"
+#include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
@@ -67,6 +68,15 @@ BufferMaps compareBuffers(const Trace& trace, bool of_model) {
   return maps;
 }
 
+/// Reports whether a job's loss is known to be the cross entropy of its labels and nothing else,
+/// which reads no companion.
+bool readsNoCompanion(const Trace& trace) {
+  if (!isForeign(trace) || trace.tensors().empty()) return false;
+  const std::int32_t step = trace.tensors().front().place.train_step;
+  return !calledLosses(trace, step, trace.tensors().front().rank).empty() &&
+         stepLoss(trace, step).isKnown();
+}
+
 Finding describe(const UnlikeBuffers& unlike, const char* title, const char* remedy) {
   return {.title = title,
           .place = {unlike.other->train_step},
@@ -102,10 +112,11 @@ RuleResult checkCompanionCutOtherwise(const Readings& readings) {
                  "Cut the companion with the tokens, in the same call: "
                  "context_parallel(buffers=[input_ids, labels, advantages], …), or index it "
                  "with the rank's tokens."));
-  return maps.compared ? clear()
-                       : notObservable(
-                             "needs a companion of the tokens (advantages, a loss mask), which "
-                             "ringscope.buffer(…, tokens=…) or context_parallel tells");
+  return maps.compared || readsNoCompanion(readings.trace())
+             ? clear()
+             : notObservable(
+                   "needs to know which tokens a rank has of what the loss reads beside "
+                   "labels (advantages, a loss mask)");
 }
 
 }  // namespace ringscope::traces

@@ -2,6 +2,7 @@
 // Targets of heads that predict later tokens than the next one.
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,8 @@
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/other_tensors.h"
-#include "traces/format/trace/own_tokens.h"
+#include "traces/format/trace/called_losses.h"
+#include "traces/format/trace/framework.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -120,6 +122,17 @@ Finding rolled(const HeadCounts& counts, const TensorRecord& head) {
               "the rank that has it."};
 }
 
+/// Reports whether each microbatch of a job's first recorded step has one loss.
+bool hasOneLoss(const Trace& trace) {
+  if (!isForeign(trace) || trace.tensors().empty()) return false;
+  const TensorRecord& first = trace.tensors().front();
+  const auto losses = calledLosses(trace, first.place.train_step, first.rank);
+  std::set<std::int32_t> microbatches;
+  for (const CalledLoss& loss : losses)
+    if (!microbatches.insert(loss.microbatch).second) return false;
+  return !losses.empty();
+}
+
 }  // namespace
 
 RuleResult checkFutureTokensRolledInShard(const Readings& readings) {
@@ -140,8 +153,9 @@ RuleResult checkFutureTokensRolledInShard(const Readings& readings) {
         return found(rolled(*counts, head));
     }
   }
-  return compared ? clear()
-                  : notObservable("needs labels and a second loss whose targets are later tokens");
+  return compared || hasOneLoss(trace)
+             ? clear()
+             : notObservable("needs labels and a second loss whose targets are later tokens");
 }
 
 }  // namespace ringscope::traces
