@@ -66,6 +66,9 @@ TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
       lost + atStep(inParts("11,12,13,14", "15,16,17,18"), 1) + atStep(lost, 2) + atStep(lost, 3);
   EXPECT_EQ(findVerdict("shift_labels_per_shard", right_later), Verdict::kNotObservable)
       << "a target at the end of a shard in one step";
+  const std::string masked = atStep(inParts("11,12,-100,-100", "15,16,17,-100"), 3);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inThreeSteps(lost) + masked), Verdict::kFound)
+      << "no end of a shard has a target in one step";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, AtTheBorderOfAChunkTheTargetIsATokenOfALaterChunk) {

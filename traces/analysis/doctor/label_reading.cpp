@@ -108,7 +108,7 @@ std::vector<std::uint64_t> hashesOf(const Trace& trace, std::int32_t train_step,
 LabelReading readLabels(const Trace& trace) {
   LabelReading all;
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
-  bool any_right = false;
+  bool any_right = false, any_beyond = false;
   std::optional<LabelReading> perhaps;
   LabelCounts pooled;
   std::set<std::pair<std::int32_t, std::vector<std::uint64_t>>> seen;
@@ -123,6 +123,7 @@ LabelReading readLabels(const Trace& trace) {
       reading.place = {train_step};
       if (reading.are == LabelsAre::kNextTokens) {
         any_right = true;
+        any_beyond = any_beyond || counts.unlike_local > 0;  // a target that the rank does not hold
         reading.targets += all.targets;
         all = std::move(reading);
       } else if (reading.are == LabelsAre::kPerhapsPerShard) {
@@ -136,7 +137,7 @@ LabelReading readLabels(const Trace& trace) {
       }
     }
   if (!perhaps) return all;
-  if (!any_right && perhaps->chance < kNoCoincidence) {
+  if (!any_beyond && perhaps->chance < kNoCoincidence) {
     perhaps->are = LabelsAre::kShiftedPerShard;
     perhaps->certain = false;
   }
