@@ -40,9 +40,10 @@ class Fitter {
                 "the recorded output agrees with attention within the " +
                     describeCount(std::ssize(documents), "document") +
                     " that the position ids show");
-    if (auto unstated = withUnstatedMask()) return *unstated;
-    for (const AttentionMask& mask :
-         documents.empty() ? std::vector{mask_} : std::vector{mask_, by_document})
+    const auto masks = documents.empty() ? std::vector{mask_} : std::vector{mask_, by_document};
+    for (const AttentionMask& mask : masks)
+      if (auto unstated = withUnstatedMask(mask)) return *unstated;
+    for (const AttentionMask& mask : masks)
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
     if (isEstablished()) return found;
@@ -140,12 +141,12 @@ class Fitter {
                    : as(AttentionFits::kOther, other, mask, words);
   }
 
-  /// Returns the tokens of rows that are wrong under the stated attention, ascending.
-  std::vector<std::int64_t> wrongTokens() const {
-    const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+  /// Returns the tokens of rows that are wrong under a mask, ascending.
+  std::vector<std::int64_t> wrongTokens(const AttentionMask& mask) const {
+    const TensorCheck out = compared(layer_, mask);
     std::set<std::int64_t> tokens;
-    for (std::size_t row = 0; row < out->ratios.size(); ++row)
-      if (out->ratios[row] > 1) tokens.insert(tokenAt(row));
+    for (std::size_t row = 0; row < out.ratios.size(); ++row)
+      if (out.ratios[row] > 1) tokens.insert(tokenAt(row));
     return {tokens.begin(), tokens.end()};
   }
   std::int64_t tokenAt(std::size_t row) const {
@@ -154,14 +155,16 @@ class Fitter {
 
   /// Tries masks that recognised attention may have without stating them: a sliding window, and a
   /// prefix whose tokens attend all of it.
-  std::optional<FittedAttention> withUnstatedMask() const {
+  std::optional<FittedAttention> withUnstatedMask(const AttentionMask& mask) const {
     const auto request = recorderRequest(trace_);
     if (!request || !request->recognised || !mask_.causal || mask_.window > 0) return std::nullopt;
-    const std::vector<std::int64_t> wrong = wrongTokens();
+    const std::vector<std::int64_t> wrong = wrongTokens(mask);
+    if (wrong.empty()) return std::nullopt;
     // The first wrong row lies behind the window, by little if far keys weigh little.
     constexpr std::int64_t kMostTries = 8;
-    for (std::int64_t window = wrong.front(); window > wrong.front() - kMostTries; --window) {
-      AttentionMask other = mask_;
+    const std::int64_t widest = wrong.front() - mask.keysFor(TokenIndex::of(wrong.front())).begin;
+    for (std::int64_t window = widest; window > widest - kMostTries; --window) {
+      AttentionMask other = mask;
       other.window = window;
       if (window > 0 && agrees(layer_, other))
         return as(AttentionFits::kOther, layer_, other,
@@ -169,7 +172,7 @@ class Fitter {
                       describeCount(window, "key") + ", which nothing recorded states");
     }
     for (std::int64_t prefix = wrong.back() + 2; prefix < wrong.back() + 2 + kMostTries; ++prefix)
-      if (!mask_.by_document && agreesWithPrefix(prefix))
+      if (!mask.by_document && agreesWithPrefix(prefix))
         return as(AttentionFits::kNothing, layer_, mask_,
                   "the recorded output agrees with attention whose first " +
                       describeCount(prefix, "token") +
