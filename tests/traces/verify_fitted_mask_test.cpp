@@ -81,10 +81,11 @@ TEST(VerifyFittedMaskTest, APrefixOfRecognisedAttentionIsNotJudged) {
   EXPECT_NE(layer.fits_words.find("first 21 tokens attend all of each other"), std::string::npos);
 }
 
-TEST(VerifyFittedMaskTest, PositionsShowDocumentsOfStripedTokens) {
+/// Checks striped tokens of documents with 5 and 7 tokens, whose positions are recorded.
+LayerCheck checkStripedDocuments(const std::string& intent) {
   LayerSpec spec{{"0-1,2-3,4-5,6-7,8-9,10-11", "1-2,3-4,5-6,7-8,9-10,11-12"}};
   spec.run = "command=import";
-  spec.intent = "mask=documents documents=0-5,5-12";
+  spec.intent = intent + " documents=0-5,5-12";
   const auto trace = RecordedLayer(spec).record();
   for (const std::int64_t rank : {0, 1}) {
     std::vector<std::int64_t> positions;
@@ -99,9 +100,23 @@ TEST(VerifyFittedMaskTest, PositionsShowDocumentsOfStripedTokens) {
     std::memcpy(bytes.data(), positions.data(), bytes.size());
     test::addTensor(*trace, tensor, std::move(bytes));
   }
-  const LayerCheck layer = checkRecognised(trace);
-  EXPECT_EQ(layer.fits, AttentionFits::kOther);
-  EXPECT_LE(layer.worstRatio(), 1);
+  return checkRecognised(trace);
+}
+
+TEST(VerifyFittedMaskTest, PositionsShowDocumentsOfStripedTokens) {
+  for (const char* intent : {"mask=documents", "mask=documents window=4"}) {
+    const LayerCheck layer = checkStripedDocuments(intent);
+    EXPECT_EQ(layer.fits, AttentionFits::kOther) << intent;
+    EXPECT_LE(layer.worstRatio(), 1) << intent;
+  }
+}
+
+TEST(VerifyFittedMaskTest, RecognisedAttentionMayAddIn16Bits) {
+  LayerSpec spec = importedLayer();
+  const auto widened = [&] { return checkRecognised(RecordedLayer(spec)).widened; };
+  EXPECT_NE(widened().find("limits are 2 times"), std::string::npos) << widened();
+  spec.dtype = DType::kBFloat16;
+  EXPECT_NE(widened().find("limits are 8 times"), std::string::npos) << widened();
 }
 
 }  // namespace

@@ -168,6 +168,17 @@ TEST(VerifyFittedTest, BackwardMayBeginWithTheUnroundedOutput) {
   EXPECT_GT(check(recorded).worstRatio(), 1);
 }
 
+TEST(VerifyFittedTest, AFewUnitsOfARowAreRoundingInOtherPrograms) {
+  RecordedLayer recorded(importedLayer());
+  const auto spoil = [&](double by) {
+    for (double& value : recorded.row(TensorKind::kDk, 0, 1, 20)) value *= by;
+  };
+  spoil(1 + 3e-6);
+  EXPECT_LE(check(recorded).worstRatio(), 1);
+  spoil(1 + 3e-5);
+  EXPECT_GT(check(recorded).worstRatio(), 1);
+}
+
 TEST(VerifyFittedTest, ScalesThatRoundingMakesDifferAreAlike) {
   const auto judged = [](DType dtype, const std::vector<double>& scales) {
     std::shared_ptr<Trace> trace;

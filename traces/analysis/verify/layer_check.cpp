@@ -74,7 +74,7 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const bool backward = layer.complete(TensorKind::kDout);
   const AttentionMask mask = AttentionMask::of(*intent);
   check.selection = selectRows(layer, mask, backward, work, check.skipped);
-  check.widened = limitWidening(trace).reason;
+  check.widened = limitWidening(trace, layer).reason;
   compareWith(trace, layer, mask, backward, check);
   const FittedAttention found = fitAttention(trace, layer, check.selection, mask, check.tensors);
   check.fits = found.is;

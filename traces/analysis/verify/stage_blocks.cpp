@@ -148,7 +148,7 @@ class BlockReader : public StageReader {
     piece.q_end = planned.q_end - planned.q_begin;
     piece.k_end = planned.k_end - planned.k_begin;
     blocks.countPieces({&piece, 1}, rows, {});
-    return {computedType(s_.layer), std::move(blocks), limitWidening(s_.trace).factor};
+    return {computedType(s_.layer), std::move(blocks), limitWidening(s_.trace, s_.layer).factor};
   }
 
   void compareHead(const Seat& seat, const HeadAt& at, const Block& block,

@@ -7,10 +7,15 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/precision.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
 namespace {
+
+/// Rounding errors of other programs that do not cancel, because the inputs have one sign, grow to
+/// this many units of a row.
+constexpr double kForeignUnits = 64;
 
 /// The comparison of recorded rows with recomputed ones.
 class Comparison {
@@ -26,6 +31,8 @@ class Comparison {
                 of_sums = computedType(layer_),
                 computed = kind == TensorKind::kLse ? typeOfSums(of_sums) : of_sums;
     const std::size_t width = exact.size() / std::max<std::size_t>(1, limits.size());
+    const bool is_foreign = trace_.run() && trace_.run()->command == Command::kImport;
+    const double least = is_foreign ? kForeignUnits * unitRoundoff(typeOfSums(of_sums)) : 0;
     TensorCheck check;
     check.kind = kind;
     check.ratios.assign(limits.size(), std::numeric_limits<float>::quiet_NaN());
@@ -41,7 +48,8 @@ class Comparison {
       RowError error = placeFor(kind, row);
       error.rank = recorded.ranks[row];
       measure(error, right, actual);
-      error.limit = limits[row] + storedAgain(of_tensor, computed, error.size);
+      error.limit =
+          std::max(limits[row] + storedAgain(of_tensor, computed, error.size), least * error.size);
       ++check.rows;
       check.ratios[row] = static_cast<float>(error.ratio());
       if (error.ratio() > 1) wrong.insert(error.rank);

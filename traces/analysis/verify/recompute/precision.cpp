@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_tokens.h"
+#include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr double kOnGpu = 1.5;
 /// Kernels of other programs may sum in another order.
 constexpr double kOtherProgram = 2;
+/// Attention that a job writes itself may round each partial sum to 16 bits, also on its way home.
+constexpr double kSumsInSixteenBits = 8;
 
 /// A rank that attends the first query head of a layer.
 struct Attending {
@@ -98,15 +102,19 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
   std::vector<std::size_t> keys(layer.tokens.size());
   std::iota(keys.begin(), keys.end(), std::size_t{0});
   return {computedType(layer), recordedBlocks(trace, layer).selected(selection.rows, keys),
-          limitWidening(trace).factor};
+          limitWidening(trace, layer).factor};
 }
 
-Widening limitWidening(const Trace& trace) {
+Widening limitWidening(const Trace& trace, const LayerTensors& layer) {
   const auto reason = [](double factor, const std::string& why) {
     return Widening{factor, "limits are " + describeSignificant(factor, 2) +
                                 " times those of the engine's kernels on a CPU, since " + why};
   };
   const RunSpec* run = trace.run();
+  const auto request = recorderRequest(trace);
+  const DType computed = computedType(layer);
+  if (request && request->recognised && unitRoundoff(computed) > unitRoundoff(DType::kFloat32))
+    return reason(kSumsInSixteenBits, "the recording does not say in which type sums were kept");
   if (!run || run->command == Command::kImport)
     return reason(kOtherProgram, "the recording does not say which kernels computed attention");
   if (run->device == Device::kCuda)

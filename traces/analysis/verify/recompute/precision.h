@@ -25,6 +25,6 @@ struct Widening {
   double factor = 1;
   std::string reason;
 };
-Widening limitWidening(const Trace& trace);
+Widening limitWidening(const Trace& trace, const LayerTensors& layer);
 
 }  // namespace ringscope::traces
