@@ -81,6 +81,7 @@ Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
   if (const HypothesisCheck* mistake = layer.hypotheses.reproduced()) {
     finding.rule = mistake->mistake;
     finding.title = "The layer is what " + mistake->mistake + " gives";
+    if (!layer.hypotheses.assumed.empty()) finding.evidence += " " + layer.hypotheses.assumed + ".";
   }
   return finding;
 }

@@ -44,6 +44,7 @@ nlohmann::json toJson(const HypothesesCheck& hypotheses) {
   nlohmann::json json = {{"meant_ratio", number(hypotheses.meant_ratio)},
                          {"skipped", hypotheses.skipped},
                          {"mistakes", nlohmann::json::array()}};
+  if (!hypotheses.assumed.empty()) json["assumed"] = hypotheses.assumed;
   for (const HypothesisCheck& check : hypotheses.checks) {
     nlohmann::json tensors = nlohmann::json::object();
     for (const TensorCheck& tensor : check.tensors)
@@ -123,6 +124,7 @@ std::string toText(const HypothesesCheck& hypotheses) {
                   describeRatio(check.ratio());
   }
   if (text.empty() && !hypotheses.checks.empty()) text = "  = no mistake that was tried gives it\n";
+  if (!hypotheses.assumed.empty()) text += "  – " + hypotheses.assumed + "\n";
   return text + (excluded.empty() ? "" : "  ≠ excluded: " + excluded + "\n");
 }
 

@@ -122,6 +122,16 @@ std::pair<RecordedSample, std::size_t> worstSample(const Trace& trace, const Lay
   return {{worst.kind, worst.worst, at - row * width, recorded[at], values[at]}, at};
 }
 
+bool isOfBackward(const TensorCheck& tensor) {
+  return tensor.kind != TensorKind::kOut && tensor.kind != TensorKind::kLse;
+}
+
+bool isForwardWrong(const std::vector<TensorCheck>& tensors) {
+  return std::ranges::any_of(tensors, [](const TensorCheck& tensor) {
+    return !isOfBackward(tensor) && tensor.worst.ratio() > 1;
+  });
+}
+
 /// Adds a check, or keeps the nearer of two checks of one mistake.
 void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
   const auto known = std::ranges::find(checks, check.mistake, &HypothesisCheck::mistake);
@@ -137,11 +147,17 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
                                 const std::vector<WorldRank>& members, const AttentionMask& mask,
                                 const std::vector<TensorCheck>& wrong, double work) {
   HypothesesCheck result;
-  const auto plan = PlannedBlocks::of(trace, layer, members);
-  if (!plan) {
+  const auto recorded = PlannedBlocks::of(trace, layer, members);
+  const auto ring = recorded ? std::nullopt : PlannedBlocks::ofRing(trace, layer, members);
+  if (!recorded && !ring) {
     result.skipped = "which blocks the ranks attended is not recorded";
     return result;
   }
+  const PlannedBlocks& plan = recorded ? *recorded : *ring;
+  if (plan.isAssumed())
+    result.assumed =
+        "Which blocks the ranks attended is not recorded, so mistakes are computed for blocks of "
+        "one rank each, in the order of a ring";
   const bool backward = layer.complete(TensorKind::kDout);
   result.selection = worstHead(layer, wrong);
   const double each = kWorkOfBlocks * static_cast<double>(layer.groupSize()) *
@@ -157,16 +173,19 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
   result.meant_ratio = worstRatio(as_meant);
   const auto [sample, at] = worstSample(trace, layer, result.selection, meant.values(), as_meant);
   result.sample = sample;
-  const HypothesisSetting setting{layer, result.selection, mask, *plan};
+  const HypothesisSetting setting{layer, result.selection, mask, plan};
+  const bool forward_alone = plan.isAssumed() && isForwardWrong(as_meant);
   for (const Hypothesis& hypothesis : hypotheses()) {
     const auto how = hypothesis.make(setting);
     if (!how) continue;
     const AttentionValues values = attendInBlocks(meant.inputs(), *how);
     if (!differs(meant.values(), values, meant.limits())) continue;
     const Limits limits = grown(meant.limits(), meant.values(), values);
-    keepBest(result.checks,
-             {hypothesis.mistake, compareAll(trace, layer, result.selection, values, limits),
-              valuesOf(values, sample.kind)[at]});
+    HypothesisCheck check{hypothesis.mistake,
+                          compareAll(trace, layer, result.selection, values, limits),
+                          valuesOf(values, sample.kind)[at]};
+    if (forward_alone) std::erase_if(check.tensors, isOfBackward);
+    keepBest(result.checks, std::move(check));
   }
   std::ranges::stable_sort(result.checks, {}, &HypothesisCheck::ratio);
   return result;

@@ -12,7 +12,8 @@ namespace ringscope::traces {
 /// The recording of a layer, compared with the layer that one mistake gives.
 struct HypothesisCheck {
   std::string mistake;               ///< an id of the catalogue
-  std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck
+  std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck; without dq, dk and dv if the
+                                     ///< blocks are assumed and out is wrong
   double sample = 0;                 ///< what it gives for the sample below
 
   double ratio() const { return worstRatio(tensors); }
@@ -35,6 +36,7 @@ struct HypothesesCheck {
   RecordedSample sample;
   std::vector<HypothesisCheck> checks;
   std::string skipped;  ///< why none was computed; empty otherwise
+  std::string assumed;  ///< a sentence about what is inferred; empty: all is recorded
 
   /// Returns the mistake that gives the recording; null: none does.
   const HypothesisCheck* reproduced() const {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "traces/format/trace/own_tokens.h"
+#include "traces/plan/ring_order.h"
 
 namespace ringscope::traces {
 namespace {
@@ -36,18 +37,54 @@ std::optional<PlannedBlocks> PlannedBlocks::of(const Trace& trace, const LayerTe
     auto rows = rowsFor(*forward, layer);
     if (!rows) return std::nullopt;
     const auto* backward = trace.schedule(layer.pass.train_step, rank, Direction::kBackward);
-    std::vector<std::size_t>& local = plan.local_[rank];
-    local.assign(layer.tokens.size(), rows->size());
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      local[(*rows)[i]] = i;
-      attended[(*rows)[i]] += forward->q_head_end - forward->q_head_begin;
-    }
+    for (const std::size_t row : *rows)
+      attended[row] += forward->q_head_end - forward->q_head_begin;
     plan.first_head_ = std::min(plan.first_head_, forward->q_head_begin);
-    plan.seats_[rank] = {rank, forward, backward ? backward : forward, std::move(*rows)};
+    plan.addSeat({rank, forward, backward ? backward : forward, std::move(*rows)},
+                 layer.tokens.size());
   }
   const bool whole =
       std::ranges::all_of(attended, [&](std::int64_t heads) { return heads == layer.heads; });
   return whole ? std::optional(std::move(plan)) : std::nullopt;
+}
+
+std::optional<PlannedBlocks> PlannedBlocks::ofRing(const Trace& trace, const LayerTensors& layer,
+                                                   const std::vector<WorldRank>& members) {
+  PlannedBlocks plan;
+  const auto& parts = layer.tensors.at(TensorKind::kQ);
+  const auto size = static_cast<int>(members.size());
+  const RingOrder order = RingOrder::of(size, Direction::kForward, Order::kDiagonalFirst);
+  for (int seat = 0; seat < size; ++seat) {
+    const WorldRank rank = members[static_cast<std::size_t>(seat)];
+    const auto part = std::ranges::find(parts, rank, &RankTensor::rank);
+    if (part == parts.end() || std::ssize(part->heads) != layer.heads ||
+        trace.schedule(layer.pass.train_step, rank, Direction::kForward))
+      return std::nullopt;
+    ScheduleRecord& schedule = plan.ring_[rank];
+    schedule.rank = rank;
+    schedule.ring = members;
+    schedule.q_head_end = layer.heads;
+    const auto rows = std::ssize(part->tokens);
+    for (int step = 0; step < size; ++step) {
+      const WorldRank source = members[order.source(GroupRank::of(seat), step).index()];
+      const auto of_source = std::ranges::find(parts, source, &RankTensor::rank);
+      if (of_source == parts.end()) return std::nullopt;
+      StageRecord& stage = schedule.stages.emplace_back();
+      stage.ring_step = RingStep::of(step);
+      stage.source_rank = source;
+      stage.pieces = {{0, rows, 0, std::ssize(of_source->tokens)}};
+    }
+    plan.addSeat({rank, &schedule, &schedule, part->tokens}, layer.tokens.size());
+  }
+  return plan;
+}
+
+void PlannedBlocks::addSeat(Seat seat, std::size_t tokens) {
+  std::vector<std::size_t>& local = local_[seat.rank];
+  local.assign(tokens, seat.rows.size());
+  for (std::size_t i = 0; i < seat.rows.size(); ++i) local[seat.rows[i]] = i;
+  const WorldRank rank = seat.rank;
+  seats_.emplace(rank, std::move(seat));
 }
 
 bool PlannedBlocks::holds(const Seat& seat, std::size_t token) const {

@@ -10,9 +10,14 @@
 namespace ringscope::traces {
 
 /// The rows that each rank attends in a layer, block by block, by the recorded schedules of the
-/// ranks that share the sequence. Tokens are indices into the layer's tokens.
+/// ranks that share the sequence, or by the order of a ring. Tokens are indices into the layer's
+/// tokens.
 class PlannedBlocks {
  public:
+  PlannedBlocks(const PlannedBlocks&) = delete;  // seats point to ring_
+  PlannedBlocks(PlannedBlocks&&) = default;
+  PlannedBlocks& operator=(const PlannedBlocks&) = delete;
+
   /// One rank's part.
   struct Seat {
     WorldRank rank;
@@ -32,7 +37,14 @@ class PlannedBlocks {
   /// Returns nullopt when a schedule is missing, or the schedules do not attend every row once.
   static std::optional<PlannedBlocks> of(const Trace& trace, const LayerTensors& layer,
                                          const std::vector<WorldRank>& members);
+  /// Returns the blocks of a ring for a layer without recorded schedules. Each rank attends its own
+  /// tokens and the whole block of one rank per ring step. Returns nullopt when a schedule is
+  /// recorded, or the ranks do not have all heads of their own tokens.
+  static std::optional<PlannedBlocks> ofRing(const Trace& trace, const LayerTensors& layer,
+                                             const std::vector<WorldRank>& members);
 
+  /// Reports whether no schedule is recorded and the blocks are those of a ring.
+  bool isAssumed() const { return !ring_.empty(); }
   /// Returns the rank that attends a token for a query head of the layer; null when none does.
   const Seat* findSeat(std::int64_t head, std::size_t token) const;
   /// Reports whether the rank attends this token, for the heads that it attends.
@@ -50,6 +62,10 @@ class PlannedBlocks {
                       const KeyFilter& allowed, const SourceChoice& used = {}) const;
 
  private:
+  PlannedBlocks() = default;
+  void addSeat(Seat seat, std::size_t tokens);
+
+  std::map<WorldRank, ScheduleRecord> ring_;  ///< of ofRing()
   std::map<WorldRank, Seat> seats_;
   std::map<WorldRank, std::vector<std::size_t>> local_;  ///< of each token; rows.size(): none
   std::int64_t first_head_ = 0;
