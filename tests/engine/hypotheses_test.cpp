@@ -19,7 +19,7 @@ std::vector<Injected> computable() {
   std::vector<Injected> all;
   for (const Injected& injected : test::kMistakes)
     if (std::ranges::any_of(traces::hypotheses(), [&](const traces::Hypothesis& hypothesis) {
-          return hypothesis.mistake == injected.mistake;
+          return hypothesis.mistake == injected.mistake && !hypothesis.undescribed;
         }))
       all.push_back(injected);
   return all;

@@ -81,6 +81,8 @@ Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
   if (const HypothesisCheck* mistake = layer.hypotheses.reproduced()) {
     finding.rule = mistake->mistake;
     finding.title = "The layer is what " + mistake->mistake + " gives";
+    if (!mistake->how.empty())
+      finding.evidence += " It is what this mistake gives if " + mistake->how + ".";
     if (!layer.hypotheses.assumed.empty()) finding.evidence += " " + layer.hypotheses.assumed + ".";
   }
   return finding;
@@ -105,8 +107,9 @@ std::optional<Finding> recomputedFinding(const Readings& readings) {
 
 void takeBackWhatIsRight(const Readings& readings, std::vector<Diagnosis::Entry>& entries) {
   for (Diagnosis::Entry& entry : entries) {
-    const bool computed = std::ranges::any_of(
-        hypotheses(), [&](const Hypothesis& one) { return one.mistake == entry.rule; });
+    const bool computed = std::ranges::any_of(hypotheses(), [&](const Hypothesis& one) {
+      return one.mistake == entry.rule && !one.undescribed;
+    });
     if (entry.result.findings.empty() || !computed) continue;
     const Finding& finding = entry.result.findings.front();
     for (const LayerCheck& layer : readings.layers()) {

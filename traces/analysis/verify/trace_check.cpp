@@ -50,6 +50,7 @@ nlohmann::json toJson(const HypothesesCheck& hypotheses) {
     for (const TensorCheck& tensor : check.tensors)
       tensors[name(tensor.kind)] = number(tensor.worst.ratio());
     json["mistakes"].push_back({{"mistake", check.mistake},
+                                {"how", check.how},
                                 {"reproduces", check.reproduces()},
                                 {"ratio", number(check.ratio())},
                                 {"tensors", tensors}});
@@ -116,7 +117,8 @@ std::string toText(const HypothesesCheck& hypotheses) {
   std::string text, excluded;
   for (const HypothesisCheck& check : hypotheses.checks) {
     if (check.reproduces())
-      text += "  = it is what `" + check.mistake + "` gives: " + ratiosOf(check.tensors) +
+      text += "  = it is what `" + check.mistake + "` gives" +
+              (check.how.empty() ? "" : ", if " + check.how) + ": " + ratiosOf(check.tensors) +
               " their limits; what was meant is off by " + timesLimit(hypotheses.meant_ratio) +
               "\n";
     else

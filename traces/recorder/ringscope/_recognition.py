@@ -17,6 +17,7 @@ KINDS = (  # of collectives and messages that move q, k or v
     "all_gather",
     "all_to_all",
 )
+SUMS = ("all_reduce", "reduce_scatter")  # of gradients of gathered keys and values
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -68,7 +69,7 @@ class Recognition:
         if call is not None and call.is_followed and not in_backward():
             self._annotations.end({})  # some input got no gradient
             call = None
-        if operator.kind not in KINDS or call is not None:
+        if operator.kind not in (*KINDS, *SUMS) or call is not None:
             return
         found = self.find(operator.kind, args, process_group)
         if found is None:
@@ -85,7 +86,7 @@ class Recognition:
         running, backward = frames()
         if backward is not None:
             return self._backward(backward)
-        if not running:
+        if not running or kind in SUMS:
             return None
         sent = [_content(found) for found in (list(tensors_in(argument)) for argument in args) if found]
         running = [frame for frame in running if self._sends(frame, kind, sent)]

@@ -64,18 +64,22 @@ RuleResult checkWrongProcessGroup(const Trace& trace);
 RuleResult checkWrongRingDirection(const Readings& readings);
 
 // Attention with a mistake, in traces/analysis/verify/hypotheses.
-std::optional<BlockedAttention> withoutWindow(const HypothesisSetting& setting);
-std::optional<BlockedAttention> acrossDocuments(const HypothesisSetting& setting);
-std::optional<BlockedAttention> futureBlocks(const HypothesisSetting& setting);
-std::optional<BlockedAttention> ownBlocks(const HypothesisSetting& setting);
-std::optional<BlockedAttention> mirroredRing(const HypothesisSetting& setting);
-std::optional<BlockedAttention> ownValues(const HypothesisSetting& setting);
-std::optional<BlockedAttention> firstValues(const HypothesisSetting& setting);
-std::optional<BlockedAttention> plainSum(const HypothesisSetting& setting);
-std::optional<BlockedAttention> baseTwo(const HypothesisSetting& setting);
-std::optional<BlockedAttention> deltaOfStage(const HypothesisSetting& setting);
-std::optional<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting);
-std::optional<BlockedAttention> displacedSums(const HypothesisSetting& setting);
+std::vector<BlockedAttention> plainSum(const HypothesisSetting& setting);
+std::vector<BlockedAttention> baseTwo(const HypothesisSetting& setting);
+std::vector<BlockedAttention> lowPrecision(const HypothesisSetting& setting);
+std::vector<BlockedAttention> sumsOfStage(const HypothesisSetting& setting);
+std::vector<BlockedAttention> droppedMask(const HypothesisSetting& setting);
+std::vector<BlockedAttention> acrossDocuments(const HypothesisSetting& setting);
+std::vector<BlockedAttention> futureBlocks(const HypothesisSetting& setting);
+std::vector<BlockedAttention> causalBlocks(const HypothesisSetting& setting);
+std::vector<BlockedAttention> ownBlocks(const HypothesisSetting& setting);
+std::vector<BlockedAttention> ownValues(const HypothesisSetting& setting);
+std::vector<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting);
+std::vector<BlockedAttention> mirroredRing(const HypothesisSetting& setting);
+std::vector<BlockedAttention> lostHop(const HypothesisSetting& setting);
+std::vector<BlockedAttention> displacedSums(const HypothesisSetting& setting);
+std::vector<BlockedAttention> otherLayout(const HypothesisSetting& setting);
+std::vector<BlockedAttention> otherHeads(const HypothesisSetting& setting);
 
 // Numbers of a training step with a mistake, in traces/analysis/verify/step_hypotheses.
 std::vector<StepValues> labelsOfShard(const StepSetting& setting);
@@ -99,7 +103,7 @@ const std::vector<Detection>& detections() {
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
       {"companion_cut_otherwise", checkCompanionCutOtherwise, RuleOf::kTraining},
-      {"unbalanced_unshard", checkUnbalancedUnshard},
+      {"unbalanced_unshard", checkUnbalancedUnshard, RuleOf::kAnyRun, {{14, otherLayout, true}}},
       {"balance_cuts_documents", checkBalanceCutsDocuments},
       {"shift_labels_per_shard",
        checkShiftLabelsPerShard,
@@ -120,8 +124,11 @@ const std::vector<Detection>& detections() {
       {"wrong_process_group", checkWrongProcessGroup},
       {"ring_bypassed", checkRingBypassed, RuleOf::kAnyRun, {{4, ownBlocks}}},
       {"no_skip_future_block", checkNoSkipFutureBlock, RuleOf::kAnyRun, {{3, futureBlocks}}},
-      {"causal_on_every_block", checkCausalOnEveryBlock},
-      {"mask_dropped", checkMaskDropped, RuleOf::kDeclaredMask, {{1, withoutWindow}}},
+      {"causal_on_every_block",
+       checkCausalOnEveryBlock,
+       RuleOf::kAnyRun,
+       {{13, causalBlocks, true}}},
+      {"mask_dropped", checkMaskDropped, RuleOf::kDeclaredMask, {{1, droppedMask}}},
       {"documents_ignored", checkDocumentsIgnored, RuleOf::kDeclaredMask, {{2, acrossDocuments}}},
       {"padding_unmasked", checkPaddingUnmasked, RuleOf::kDeclaredMask},
       {"positions_read_as_documents", checkPositionsReadAsDocuments, RuleOf::kDeclaredMask},
@@ -131,15 +138,15 @@ const std::vector<Detection>& detections() {
       {"sinks_on_every_block", checkSinksOnEveryBlock, RuleOf::kTraining},
       {"sinks_not_cut_by_heads", checkSinksNotCutByHeads, RuleOf::kTraining},
       {"neutral_element_wrong", checkNeutralElementWrong, RuleOf::kTraining},
-      {"dropped_hop", checkDroppedHop},
-      {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}, {7, firstValues}}},
+      {"dropped_hop", checkDroppedHop, RuleOf::kAnyRun, {{7, lostHop, true}}},
+      {"kv_not_rotated", checkKvNotRotated, RuleOf::kAnyRun, {{6, ownValues}}},
       {"wrong_ring_direction", checkWrongRingDirection, RuleOf::kAnyRun, {{5, mirroredRing}}},
       {"non_contiguous_kv", checkNonContiguousKv},
-      {"gqa_group_broken", checkGqaGroupBroken, RuleOf::kTraining},
+      {"gqa_group_broken", checkGqaGroupBroken, RuleOf::kTraining, {{15, otherHeads, true}}},
       {"lse_base2", checkLseBase2, RuleOf::kTraining, {{9, baseTwo}}},
       {"naive_sum_merge", checkNaiveSumMerge, RuleOf::kAnyRun, {{8, plainSum}}},
       {"lse_overflow", checkLseOverflow},
-      {"lse_low_precision", checkLseLowPrecision},
+      {"lse_low_precision", checkLseLowPrecision, RuleOf::kAnyRun, {{16, lowPrecision, true}}},
       {"rank_without_targets",
        checkRankWithoutTargets,
        RuleOf::kTraining,
@@ -155,7 +162,7 @@ const std::vector<Detection>& detections() {
       {"local_delta_in_backward",
        checkLocalDeltaInBackward,
        RuleOf::kTraining,
-       {{10, deltaOfStage}}},
+       {{10, sumsOfStage}}},
       {"dropout_rng_reused", checkDropoutRngReused, RuleOf::kTraining},
       {"dkv_not_returned", checkDkvNotReturned, RuleOf::kAnyRun, {{12, displacedSums}}},
       {"embedding_detached", checkEmbeddingDetached, RuleOf::kTraining},

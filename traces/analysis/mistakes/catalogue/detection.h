@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,9 @@ enum class RuleOf : std::uint8_t { kAnyRun, kTraining, kDeclaredMask };
 /// in ascending order, and those that are equally far off are listed in it.
 struct AttentionHypothesis {
   int order;
-  std::optional<BlockedAttention> (*make)(const HypothesisSetting& setting);
+  /// Returns one attention per form of the mistake.
+  std::vector<BlockedAttention> (*make)(const HypothesisSetting& setting);
+  bool undescribed = false;  ///< only for attention that nothing describes but its results
 };
 struct NumbersHypothesis {
   int order;

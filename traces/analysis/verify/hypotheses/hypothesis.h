@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@ namespace ringscope::traces {
 
 /// The input of a hypothesis: one layer, the rows of it that are computed, and the declared mask.
 struct HypothesisSetting {
+  const Trace& trace;
   const LayerTensors& layer;
   const Selection& selection;
   const AttentionMask& mask;
@@ -33,11 +33,12 @@ struct HypothesisSetting {
                     const PlannedBlocks::SourceChoice& used = {}) const;
 };
 
-/// The result of an attention with a mistake in it.
+/// The attentions with a mistake in them.
 struct Hypothesis {
   std::string mistake;  ///< an id of the catalogue
-  /// Returns nullopt when the mistake cannot have changed anything here.
-  std::optional<BlockedAttention> (*make)(const HypothesisSetting& setting);
+  /// Returns one attention per form of the mistake; none when it cannot have changed anything here.
+  std::vector<BlockedAttention> (*make)(const HypothesisSetting& setting);
+  bool undescribed = false;  ///< only for attention that nothing describes but its results
 };
 
 /// Returns all hypotheses. A new one is a function in one of this folder's files, and is named in

@@ -7,12 +7,16 @@
 
 #include "traces/analysis/verify/hypotheses/hypothesis.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
 namespace {
 
 /// Multiply-adds of one pair block by block, for each that attend() takes.
 constexpr double kWorkOfBlocks = 4;
+
+/// Number of attentions with a mistake, roughly, by which work is shared out.
+constexpr double kForms = 100;
 
 /// All rows of the KV head with the worst row.
 Selection worstHead(const LayerTensors& layer, const std::vector<TensorCheck>& wrong) {
@@ -132,6 +136,17 @@ bool isForwardWrong(const std::vector<TensorCheck>& tensors) {
   });
 }
 
+std::vector<TensorCheck> ofForward(std::vector<TensorCheck> tensors) {
+  std::erase_if(tensors, isOfBackward);
+  return tensors;
+}
+
+/// Returns the limits of the tensors that a hypothesis computes.
+Limits limitsOf(const MeantAttention& meant, const BlockedAttention& how) {
+  if (how.isForwardOnly()) return {meant.limits().out, meant.limits().lse, {}, {}, {}};
+  return meant.limits();
+}
+
 /// Adds a check, or keeps the nearer of two checks of one mistake.
 void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
   const auto known = std::ranges::find(checks, check.mistake, &HypothesisCheck::mistake);
@@ -139,6 +154,34 @@ void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
     checks.push_back(std::move(check));
   else if (check.ratio() < known->ratio())
     *known = std::move(check);
+}
+
+/// Returns the token of the worst row, as an index into the layer's tokens.
+std::size_t worstToken(const LayerTensors& layer, const std::vector<TensorCheck>& wrong) {
+  const auto worst = std::ranges::max_element(
+      wrong, {}, [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
+  return static_cast<std::size_t>(std::ranges::lower_bound(layer.tokens, worst->worst.token) -
+                                  layer.tokens.begin());
+}
+
+/// Leaves as many rows of a selection, evenly spread, as the work allows, and the worst row.
+/// `each`: work of all rows.
+void keepRows(Selection& selection, std::size_t worst, double each, double work) {
+  constexpr double kFewest = 16;
+  const auto all = static_cast<double>(selection.rows.size());
+  const double kept = std::min(all, std::max(kFewest, all * work / each));
+  std::vector<std::size_t> rows;
+  rows.reserve(selection.rows.size());
+  for (double at = all / kept / 2; at < all; at += all / kept)
+    rows.push_back(selection.rows[static_cast<std::size_t>(at)]);
+  rows.insert(std::ranges::lower_bound(rows, worst), worst);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  selection.rows = std::move(rows);
+}
+
+bool isRecognised(const Trace& trace) {
+  const auto request = recorderRequest(trace);
+  return request && request->recognised;
 }
 
 }  // namespace
@@ -158,11 +201,17 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
     result.assumed =
         "Which blocks the ranks attended is not recorded, so mistakes are computed for blocks of "
         "one rank each, in the order of a ring";
-  const bool backward = layer.complete(TensorKind::kDout);
-  result.selection = worstHead(layer, wrong);
+  const bool undescribed = plan.isAssumed() || isRecognised(trace);
+  // How backward begins with a wrong out is unknown in a job that describes nothing.
+  const bool forward_alone = undescribed && isForwardWrong(wrong);
+  const bool backward = layer.complete(TensorKind::kDout) && !forward_alone;
+  const auto judged = forward_alone ? ofForward(wrong) : wrong;
+  result.selection = worstHead(layer, judged);
   const double each = kWorkOfBlocks * static_cast<double>(layer.groupSize()) *
                       attentionWork(layer.tokens, layer.tokens, mask, layer.head_dim, backward);
-  if (each * static_cast<double>(hypotheses().size()) > work) {
+  if (forward_alone) {
+    keepRows(result.selection, worstToken(layer, judged), each * kForms, work);
+  } else if (each * static_cast<double>(hypotheses().size()) > work) {
     result.skipped = "computing them for one KV head takes more work than was allowed";
     return result;
   }
@@ -173,19 +222,19 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
   result.meant_ratio = worstRatio(as_meant);
   const auto [sample, at] = worstSample(trace, layer, result.selection, meant.values(), as_meant);
   result.sample = sample;
-  const HypothesisSetting setting{layer, result.selection, mask, plan};
-  const bool forward_alone = plan.isAssumed() && isForwardWrong(as_meant);
+  const HypothesisSetting setting{trace, layer, result.selection, mask, plan};
   for (const Hypothesis& hypothesis : hypotheses()) {
-    const auto how = hypothesis.make(setting);
-    if (!how) continue;
-    const AttentionValues values = attendInBlocks(meant.inputs(), *how);
-    if (!differs(meant.values(), values, meant.limits())) continue;
-    const Limits limits = grown(meant.limits(), meant.values(), values);
-    HypothesisCheck check{hypothesis.mistake,
-                          compareAll(trace, layer, result.selection, values, limits),
-                          valuesOf(values, sample.kind)[at]};
-    if (forward_alone) std::erase_if(check.tensors, isOfBackward);
-    keepBest(result.checks, std::move(check));
+    if (hypothesis.undescribed && !undescribed) continue;
+    for (const BlockedAttention& how : hypothesis.make(setting)) {
+      if (how.isForwardOnly() && !isForwardWrong(as_meant)) continue;
+      const AttentionValues values = attendInBlocks(meant.inputs(), how);
+      const Limits limits = limitsOf(meant, how);
+      if (!differs(meant.values(), values, limits)) continue;
+      keepBest(result.checks, {hypothesis.mistake, how.how,
+                               compareAll(trace, layer, result.selection, values,
+                                          grown(limits, meant.values(), values)),
+                               valuesOf(values, sample.kind)[at], how.may_be_meant});
+    }
   }
   std::ranges::stable_sort(result.checks, {}, &HypothesisCheck::ratio);
   return result;

@@ -12,9 +12,11 @@ namespace ringscope::traces {
 /// The recording of a layer, compared with the layer that one mistake gives.
 struct HypothesisCheck {
   std::string mistake;               ///< an id of the catalogue
-  std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck; without dq, dk and dv if the
-                                     ///< blocks are assumed and out is wrong
+  std::string how;                   ///< its form, as the end of a sentence; empty: it has one form
+  std::vector<TensorCheck> tensors;  ///< as those of a LayerCheck; without dq, dk and dv if
+                                     ///< nothing describes the attention and out is wrong
   double sample = 0;                 ///< what it gives for the sample below
+  bool may_be_meant = false;         ///< a right job can be made so
 
   double ratio() const { return worstRatio(tensors); }
   /// The recording is what the mistake gives, within rounding.
@@ -31,7 +33,9 @@ struct RecordedSample {
 
 /// All hypotheses that would change the rows that were looked at, the likeliest first.
 struct HypothesesCheck {
-  Selection selection;     ///< the rows, all of one KV head: that of the worst wrong row
+  /// The rows of one KV head, that of the worst wrong row: all, or some if out alone is compared
+  /// and all would take too much work.
+  Selection selection;
   double meant_ratio = 0;  ///< of what was meant, in these rows
   RecordedSample sample;
   std::vector<HypothesisCheck> checks;

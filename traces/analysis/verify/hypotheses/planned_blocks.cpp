@@ -115,16 +115,16 @@ KeyBlocks PlannedBlocks::blocksFor(const Seat& seat, Direction direction, std::s
   for (const StageRecord& stage : schedule.stages) {
     const Seat* source = findSeat(stage.source_rank);
     if (!source) continue;
-    const Seat* data = findSeat(used ? used(seat, *source).values : stage.source_rank);
-    const Seat* home = findSeat(used ? used(seat, *source).sums : stage.source_rank);
+    const Choice choice = used ? used(seat, *source) : Choice{source->rank, source->rank};
+    const Seat *data = findSeat(choice.values), *home = findSeat(choice.sums);
     for (const PieceRecord& piece : stage.pieces) {
-      if (row < piece.q_begin || row >= piece.q_end || !data || !home) continue;
+      if (row < piece.q_begin || row >= piece.q_end || !data) continue;
       KeyBlock block{stage.source_rank, {}};
       const auto end = std::min({static_cast<std::size_t>(piece.k_end), source->rows.size(),
-                                 data->rows.size(), home->rows.size()});
+                                 data->rows.size(), home ? home->rows.size() : data->rows.size()});
       for (auto key = static_cast<std::size_t>(piece.k_begin); key < end; ++key)
         if (allowed(token, source->rows[key]))
-          block.keys.push_back({data->rows[key], home->rows[key]});
+          block.keys.push_back({data->rows[key], home ? home->rows[key] : kNowhere});
       blocks.push_back(std::move(block));
     }
   }

@@ -25,8 +25,9 @@ class PlannedBlocks {
     const ScheduleRecord* backward = nullptr;
     std::vector<std::size_t> rows;  ///< tokens in local order; also the keys of its block
   };
-  /// The rank whose block is used in place of the planned one, and the rank to whose dK and dV the
-  /// gradients are added.
+  /// The ranks that a mistake puts in the place of the planned one.
+  /// - values: the rank whose block is used; no rank: the block is left out.
+  /// - sums: the rank to whose dK and dV the gradients are added; no rank: they are lost.
   struct Choice {
     WorldRank values, sums;
   };
@@ -47,6 +48,10 @@ class PlannedBlocks {
   bool isAssumed() const { return !ring_.empty(); }
   /// Returns the rank that attends a token for a query head of the layer; null when none does.
   const Seat* findSeat(std::int64_t head, std::size_t token) const;
+  /// Returns the index of a token among a rank's rows.
+  std::size_t localRow(const Seat& seat, std::size_t token) const {
+    return local_.at(seat.rank)[token];
+  }
   /// Reports whether the rank attends this token, for the heads that it attends.
   bool holds(const Seat& seat, std::size_t token) const;
   /// Returns the first query head of the layer that the rank attends.

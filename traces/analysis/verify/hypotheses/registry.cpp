@@ -27,7 +27,7 @@ const std::vector<Hypothesis>& hypotheses() {
     std::map<int, Hypothesis> by_order;
     for (const Detection& detection : detections())
       for (const AttentionHypothesis& hypothesis : detection.attention)
-        by_order[hypothesis.order] = {detection.mistake, hypothesis.make};
+        by_order[hypothesis.order] = {detection.mistake, hypothesis.make, hypothesis.undescribed};
     std::vector<Hypothesis> all;
     for (const auto& [order, hypothesis] : by_order) all.push_back(hypothesis);
     return all;

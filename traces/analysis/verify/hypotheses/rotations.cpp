@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes in how blocks and their gradients go round the ring.
 #include <algorithm>
+#include <string>
 
 #include "traces/analysis/verify/hypotheses/made.h"
 
@@ -54,6 +55,30 @@ BlockedAttention choosing(const HypothesisSetting& setting,
           }};
 }
 
+/// Returns the number of places in the ring from a rank's block back to another rank's block.
+std::ptrdiff_t distance(const Seat& attending, const Seat& planned) {
+  const auto& ring = attending.forward->ring;
+  const auto size = std::ssize(ring);
+  const auto self = std::ranges::find(ring, attending.rank),
+             source = std::ranges::find(ring, planned.rank);
+  return ((self - source) % size + size) % size;
+}
+
+/// The blocks from a ring step on are those of the step before. `way`: 1 for a ring that sends to
+/// the next rank, −1 for the previous one.
+BlockedAttention lagging(const HypothesisSetting& setting, std::ptrdiff_t step,
+                         std::ptrdiff_t way) {
+  const auto old = [step, way](const Seat& attending, const Seat& planned) {
+    const auto size = std::ssize(attending.forward->ring);
+    const std::ptrdiff_t at = (way * distance(attending, planned) + size) % size;
+    return Choice{at < step ? planned.rank : inRing(attending, planned.rank, way), planned.rank};
+  };
+  BlockedAttention how = choosing(setting, old, old);
+  how.how =
+      "ring step " + std::to_string(step) + " and later ones use the block of the step before";
+  return how;
+}
+
 /// Sums that stop so many ranks before or after their home.
 BlockedAttention displaced(const HypothesisSetting& setting, std::ptrdiff_t places) {
   return choosing(setting, {}, [places](const Seat& attending, const Seat& planned) {
@@ -63,29 +88,53 @@ BlockedAttention displaced(const HypothesisSetting& setting, std::ptrdiff_t plac
 
 }  // namespace
 
-std::optional<BlockedAttention> ownValues(const HypothesisSetting& setting) {
-  if (!turns(setting)) return std::nullopt;
-  return choosing(setting, ofSelf, ofSelf);
+std::vector<BlockedAttention> ownValues(const HypothesisSetting& setting) {
+  if (!turns(setting)) return {};
+  return {choosing(setting, ofSelf, ofSelf), choosing(setting, ofSelf, ofFirst)};
 }
 
-std::optional<BlockedAttention> firstValues(const HypothesisSetting& setting) {
-  if (!turns(setting)) return std::nullopt;
-  return choosing(setting, ofSelf, ofFirst);
+std::vector<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting) {
+  if (!turns(setting)) return {};
+  return {choosing(setting, {}, ofFirst)};
 }
 
-std::optional<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting) {
-  if (!turns(setting)) return std::nullopt;
-  return choosing(setting, {}, ofFirst);
+std::vector<BlockedAttention> mirroredRing(const HypothesisSetting& setting) {
+  if (!turns(setting)) return {};
+  return {choosing(setting, mirrored, mirrored)};
 }
 
-std::optional<BlockedAttention> mirroredRing(const HypothesisSetting& setting) {
-  if (!turns(setting)) return std::nullopt;
-  return choosing(setting, mirrored, mirrored);
+std::vector<BlockedAttention> lostHop(const HypothesisSetting& setting) {
+  if (!turns(setting)) return {};
+  const auto size = std::ssize(setting.plan.seats());
+  std::vector<BlockedAttention> all;
+  for (std::ptrdiff_t places = 1; places < size; ++places) {
+    const auto leaves = [places](const Seat& attending, const Seat& planned) {
+      return distance(attending, planned) == places ? Choice{WorldRank::none(), WorldRank::none()}
+                                                    : Choice{planned.rank, planned.rank};
+    };
+    all.push_back(choosing(setting, leaves, leaves));
+    all.back().how = "the block of the rank " + std::to_string(places) +
+                     (places == 1 ? " place" : " places") + " before is not attended";
+  }
+  for (std::ptrdiff_t step = 1; step < size; ++step)
+    for (const std::ptrdiff_t way : {1, -1}) all.push_back(lagging(setting, step, way));
+  return all;
 }
 
-std::optional<BlockedAttention> displacedSums(const HypothesisSetting& setting) {
-  if (!turns(setting)) return std::nullopt;
-  return displaced(setting, -1);
+std::vector<BlockedAttention> displacedSums(const HypothesisSetting& setting) {
+  if (!turns(setting)) return {};
+  std::vector<BlockedAttention> all = {displaced(setting, -1)};
+  if (!setting.plan.isAssumed()) return all;
+  all.push_back(displaced(setting, 1));
+  all.push_back(choosing(setting, {}, [](const Seat& attending, const Seat& planned) {
+    return Choice{planned.rank, attending.rank};
+  }));
+  all.back().how = "the sums of all blocks are added to those of the own block";
+  all.push_back(choosing(setting, {}, [](const Seat& attending, const Seat& planned) {
+    return Choice{planned.rank, attending.rank == planned.rank ? planned.rank : WorldRank::none()};
+  }));
+  all.back().how = "the sums of other ranks' blocks are lost";
+  return all;
 }
 
 }  // namespace ringscope::traces

@@ -192,11 +192,11 @@ nlohmann::json shardLine(const OwnBatch& own, std::int32_t step, const Tokens& t
           {"balance", ""}};
 }
 
-/// States the mask of attention whose calls do not: a model that learns to predict the next token
-/// must not attend it.
+/// States the mask of attention whose calls state none, or that every key is attended: a model that
+/// learns to predict the next token must not attend it.
 void stateCausal(RankLines& rank) {
   for (Line& line : rank.lines) {
-    if (!isRecognised(line) || line.has("causal") || line.flag("masked")) continue;
+    if (!isRecognised(line) || line.flag("causal") || line.flag("masked")) continue;
     nlohmann::json stated = line.json();
     stated["causal"] = true;
     line = Line(stated);
