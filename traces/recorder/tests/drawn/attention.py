@@ -106,7 +106,7 @@ class AllToAll(torch.autograd.Function):
 
 
 class Shards:
-    """The tokens of each rank and the mask, which all kinds share."""
+    """The tokens of each rank and the mask, for all kinds."""
 
     def __init__(self, group, layout, mask, length, repeats, scale=None, softcap=None):
         self.group, self.mask, self.repeats, self.scale, self.softcap = group, mask, repeats, scale, softcap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The properties of a correct job, drawn from a seed and the number of the case."""
+"""Draws the settings of a job from a seed and the number of the case."""
 
 import dataclasses
 import random
