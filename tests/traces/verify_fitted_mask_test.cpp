@@ -114,9 +114,9 @@ TEST(VerifyFittedMaskTest, PositionsShowDocumentsOfStripedTokens) {
 TEST(VerifyFittedMaskTest, RecognisedAttentionMayAddIn16Bits) {
   LayerSpec spec = importedLayer();
   const auto widened = [&] { return checkRecognised(RecordedLayer(spec)).widened; };
-  EXPECT_NE(widened().find("limits are 2 times"), std::string::npos) << widened();
+  EXPECT_NE(widened().find("limits are 4 times"), std::string::npos) << widened();
   spec.dtype = DType::kBFloat16;
-  EXPECT_NE(widened().find("limits are 8 times"), std::string::npos) << widened();
+  EXPECT_NE(widened().find("limits are 24 times"), std::string::npos) << widened();
 }
 
 }  // namespace

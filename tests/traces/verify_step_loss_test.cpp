@@ -131,8 +131,8 @@ TEST(TargetWeightsTest, AWeightByTheMicrobatchsCountIsAMeanOfMeans) {
   CalledLoss later = called(0.05, 10);
   later.microbatch = 1;
   const std::vector<CalledLoss> rank = {called(0.25, 2), later};
-  const auto found = test::answerFrom("mean_of_local_means", job + noteOf(0, {rank, rank}));
-  ASSERT_EQ(found.verdict, Verdict::kFound);
+  const auto found = test::answerFrom("accumulation_mean_of_means", job + noteOf(0, {rank, rank}));
+  ASSERT_EQ(found.verdict, Verdict::kFound) << found.would_settle;
   EXPECT_EQ(found.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(found.findings.front().title, "The loss is a mean of the means of microbatches");
 }

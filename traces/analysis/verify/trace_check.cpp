@@ -152,9 +152,13 @@ double roundingOfOut(const LayerCheck& layer) {
 }
 
 bool attendAlike(const LayerCheck& a, const LayerCheck& b) {
+  // Small scores hardly show a softcap.
+  constexpr double kRoomOfSoftcap = 0.05;
   const double room = 1e-3 + std::max(roundingOfOut(a), roundingOfOut(b));
-  const auto near = [&](double x, double y) { return std::abs(x - y) <= room * (x + y); };
-  return near(a.scores.scale, b.scores.scale) && near(a.scores.softcap, b.scores.softcap) &&
+  const auto near = [](double x, double y, double by) { return std::abs(x - y) <= by * (x + y); };
+  const bool capped = a.scores.softcap > 0 && b.scores.softcap > 0;
+  return near(a.scores.scale, b.scores.scale, room) &&
+         (!capped || near(a.scores.softcap, b.scores.softcap, kRoomOfSoftcap)) &&
          a.fitted_sinks == b.fitted_sinks;
 }
 

@@ -31,7 +31,7 @@ class Comparison {
                 of_sums = computedType(layer_),
                 computed = kind == TensorKind::kLse ? typeOfSums(of_sums) : of_sums;
     const std::size_t width = exact.size() / std::max<std::size_t>(1, limits.size());
-    const bool is_foreign = trace_.run() && trace_.run()->command == Command::kImport;
+    const bool is_foreign = !trace_.run() || trace_.run()->command == Command::kImport;
     const double least = is_foreign ? kForeignUnits * unitRoundoff(typeOfSums(of_sums)) : 0;
     TensorCheck check;
     check.kind = kind;

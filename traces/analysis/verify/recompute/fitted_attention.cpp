@@ -14,8 +14,9 @@
 namespace ringscope::traces {
 namespace {
 
-/// Rows that show what was meant when they are as stated, as a share of all rows.
-constexpr double kEstablished = 0.05;
+/// The share of all rows that must agree with what is stated to show that it was meant. The first
+/// is for an output that is wrong in other rows, the second for gradients under a right output.
+constexpr double kShowsOutput = 0.05, kShowsGradients = 0.5;
 
 /// Search for the attention with which a layer's recorded out agrees.
 class Fitter {
@@ -34,7 +35,7 @@ class Fitter {
     by_document.by_document = true;
     by_document.documents = documents;
     if (right) return acrossDocuments(found, by_document);
-    if (!outIsWrong()) return found;
+    if (!outIsWrong()) return isEstablished(kShowsGradients) ? found : unknown();
     if (!documents.empty() && agrees(layer_, by_document))
       return as(AttentionFits::kOther, layer_, by_document,
                 "the recorded output agrees with attention within the " +
@@ -46,17 +47,23 @@ class Fitter {
     for (const AttentionMask& mask : masks)
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
-    if (isEstablished()) return found;
-    return as(AttentionFits::kNothing, layer_, mask_,
-              "the recorded output does not equal attention of the recorded q, k and v with any "
-              "mask, scale, softcap or sinks that RingScope tries, and nothing recorded states "
-              "what was meant");
+    return isEstablished(kShowsOutput) ? found : unknown();
   }
 
  private:
   static FittedAttention as(AttentionFits is, const LayerTensors& layer, const AttentionMask& mask,
                             std::string words) {
     return {is, layer, mask, std::move(words)};
+  }
+
+  FittedAttention unknown() const {
+    return as(AttentionFits::kNothing, layer_, mask_,
+              outIsWrong()
+                  ? "the recorded output does not equal attention of the recorded q, k and v with "
+                    "any mask, scale, softcap or sinks that RingScope tries, and nothing recorded "
+                    "states what was meant"
+                  : "the recorded output agrees with several scales within rounding, and nothing "
+                    "recorded states which was meant");
   }
 
   bool outIsWrong() const {
@@ -206,20 +213,27 @@ class Fitter {
   }
 
   /// Reports whether what is stated is known to be meant: by a call or a model, or by rows with at
-  /// least two keys that agree with it.
-  bool isEstablished() const {
+  /// least two keys that agree with it. A row does not count when it would also agree with one and
+  /// a half times the scale or its inverse, as rows of small scores do in 16 bits.
+  bool isEstablished(double share) const {
     if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by != StatedBy::kNobody)
       return true;
     const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    LayerTensors larger = layer_, smaller = layer_;
+    larger.scores.scale *= 1.5;
+    smaller.scores.scale /= 1.5;
+    const TensorCheck with_larger = compared(larger, mask_),
+                      with_smaller = compared(smaller, mask_);
     std::size_t right = 0, all = 0;
     for (std::size_t row = 0; row < out->ratios.size(); ++row) {
       const std::size_t token = selection_.rows[row % selection_.rows.size()];
       const TokenRun keys = mask_.keysFor(layer_.tokens[token]);
       if (keys.end - keys.begin < 2 || std::isnan(out->ratios[row])) continue;
       ++all;
-      right += out->ratios[row] <= 1 ? 1 : 0;
+      const bool shows = with_larger.ratios[row] > 1 && with_smaller.ratios[row] > 1;
+      right += shows && out->ratios[row] <= 1 ? 1 : 0;
     }
-    return static_cast<double>(right) >= kEstablished * static_cast<double>(all);
+    return static_cast<double>(right) >= share * static_cast<double>(all);
   }
 
   const Trace& trace_;

@@ -18,9 +18,10 @@ namespace {
 /// Kernels of GPUs round in other tiles than those of CPUs, for which the variances were measured.
 constexpr double kOnGpu = 1.5;
 /// Kernels of other programs may sum in another order.
-constexpr double kOtherProgram = 2;
-/// Attention that a job writes itself may round each partial sum to 16 bits, also on its way home.
-constexpr double kSumsInSixteenBits = 8;
+constexpr double kOtherProgram = 4;
+/// Attention that a job writes itself may round each partial sum to 16 bits, also on its way home,
+/// and each operation on its scores.
+constexpr double kSumsInSixteenBits = 24;
 
 /// A rank that attends the first query head of a layer.
 struct Attending {
@@ -107,8 +108,10 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
 
 Widening limitWidening(const Trace& trace, const LayerTensors& layer) {
   const auto reason = [](double factor, const std::string& why) {
-    return Widening{factor, "limits are " + describeSignificant(factor, 2) +
-                                " times those of the engine's kernels on a CPU, since " + why};
+    return Widening{factor,
+                    "limits are " + describeSignificant(factor, 2) +
+                        " times those of the engine's kernels on a CPU, since " + why,
+                    factor == kSumsInSixteenBits};
   };
   const RunSpec* run = trace.run();
   const auto request = recorderRequest(trace);

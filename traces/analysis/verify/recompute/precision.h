@@ -24,6 +24,7 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
 struct Widening {
   double factor = 1;
   std::string reason;
+  bool narrow_sums = false;  ///< attention that a job wrote itself may have kept sums in 16 bits
 };
 Widening limitWidening(const Trace& trace, const LayerTensors& layer);
 
