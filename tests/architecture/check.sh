@@ -95,6 +95,10 @@ done
 # Clang 14 checks the sources and cannot compile the range adaptors of GCC 12's library.
 hits=$(grep -rnE 'std::(ranges::)?views::' engine viz traces app tests --include='*.h' --include='*.cpp')
 [ -z "$hits" ] || complain "Clang 14 cannot compile std::views; use an algorithm or a loop:"$'\n'"$hits"
+
+hits=$(grep -rnE 'std::ranges::(subrange|stable_partition|partition|unique|rotate|remove|remove_if|equal_range|search)\(' \
+  engine viz traces app tests --include='*.h' --include='*.cpp')
+[ -z "$hits" ] || complain "Clang 14 cannot compile ranges that algorithms return; use std::rotate and the like:"$'\n'"$hits"
 # clang-tidy names variables in lower case, but it takes too long to look at every source in every run.
 hits=$(grep -rnE '\bauto&? [a-jl-z][a-z0-9]*[A-Z]\w* = \[' engine viz traces app tests --include='*.h' --include='*.cpp')
 [ -z "$hits" ] || complain "a variable that holds a lambda is named like a function:"$'\n'"$hits"

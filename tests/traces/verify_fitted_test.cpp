@@ -136,8 +136,7 @@ void beginBackwardUnrounded(RecordedLayer& layer, const LayerSpec& spec, std::in
         const auto v = layer.row(TensorKind::kV, 0, head, key);
         weights.push_back(std::exp(dot(q, layer.row(TensorKind::kK, 0, head, key)) * scale - lse));
         for (std::size_t d = 0; d < v.size(); ++d) {
-          v[d] =
-              1 + step * static_cast<double>((static_cast<std::size_t>(key) * 5 + d * 3) % 7 / 4);
+          v[d] = (static_cast<std::size_t>(key) * 5 + d * 3) % 7 < 4 ? 1 : 1 + step;
           out[d] += weights.back() * v[d];
         }
       }

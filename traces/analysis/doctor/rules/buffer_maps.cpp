@@ -46,8 +46,8 @@ BufferMaps compareBuffers(const Trace& trace, bool of_model) {
       by_rank[{shard.train_step, shard.rank}].push_back(&shard);
   BufferMaps maps;
   for (auto& [rank, shards] : by_rank) {
-    std::ranges::stable_partition(
-        shards, [](const ShardRecord* shard) { return shard->buffer == "input_ids"; });
+    std::stable_partition(shards.begin(), shards.end(),
+                          [](const ShardRecord* shard) { return shard->buffer == "input_ids"; });
     const ShardRecord& first = *shards.front();
     const auto of_first = allTokens(first);
     if (of_first.empty()) continue;

@@ -55,12 +55,13 @@ std::vector<TokenOrder> otherOrders(const HypothesisSetting& setting) {
   orders.push_back(orderOf(own, turned, "shards in the reverse order of ranks"));
   for (const bool next : {true, false}) {
     RankTokens other = own;
-    std::ranges::rotate(other, next ? other.begin() + 1 : other.end() - 1);
+    std::rotate(other.begin(), next ? other.begin() + 1 : other.end() - 1, other.end());
     orders.push_back(
         orderOf(own, other, next ? "shards of the next ranks" : "shards of the previous ranks"));
   }
   RankTokens halves = own;
-  for (auto& tokens : halves) std::ranges::rotate(tokens, tokens.begin() + std::ssize(tokens) / 2);
+  for (auto& tokens : halves)
+    std::rotate(tokens.begin(), tokens.begin() + std::ssize(tokens) / 2, tokens.end());
   orders.push_back(orderOf(own, halves, "shards whose halves are swapped"));
   return orders;
 }

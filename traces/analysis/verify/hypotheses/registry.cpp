@@ -29,6 +29,7 @@ const std::vector<Hypothesis>& hypotheses() {
       for (const AttentionHypothesis& hypothesis : detection.attention)
         by_order[hypothesis.order] = {detection.mistake, hypothesis.make, hypothesis.undescribed};
     std::vector<Hypothesis> all;
+    all.reserve(by_order.size());
     for (const auto& [order, hypothesis] : by_order) all.push_back(hypothesis);
     return all;
   }();
