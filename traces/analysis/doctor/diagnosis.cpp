@@ -155,8 +155,7 @@ void addFound(std::vector<Diagnosis::Entry>& entries, Finding finding) {
 /// Makes findings likely that rest on attention which was recognised and not annotated: the tokens
 /// of ranks and the mask are then inferred.
 void lowerConfidence(const Trace& trace, std::vector<Diagnosis::Entry>& entries) {
-  const auto request = recorderRequest(trace);
-  if (!request || !request->recognised) return;
+  if (!hasRecognisedAttention(trace)) return;
   for (Diagnosis::Entry& entry : entries)
     for (Finding& finding : entry.result.findings) finding.confidence = Confidence::kLikely;
 }

@@ -69,4 +69,9 @@ std::optional<RecorderRequest> recorderRequest(const Trace& trace) {
   return request;
 }
 
+bool hasRecognisedAttention(const Trace& trace) {
+  const auto request = recorderRequest(trace);
+  return request && request->recognised;
+}
+
 }  // namespace ringscope::traces

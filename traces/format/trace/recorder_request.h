@@ -34,4 +34,7 @@ struct RecorderRequest {
 /// Returns the options; nullopt for a recording that the Python recorder did not make.
 std::optional<RecorderRequest> recorderRequest(const Trace& trace);
 
+/// Reports whether the recorder recognised attention that the job computes itself.
+bool hasRecognisedAttention(const Trace& trace);
+
 }  // namespace ringscope::traces

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/mistakes/catalogue/detection.h"
 
+#include "traces/analysis/mistakes/catalogue/hypothesis_functions.h"
+
 namespace ringscope::traces {
 
 // The rules, in traces/analysis/doctor/rules.
@@ -62,36 +64,6 @@ RuleResult checkUnevenShards(const Trace& trace);
 RuleResult checkWrongBufferDim(const Trace& trace);
 RuleResult checkWrongProcessGroup(const Trace& trace);
 RuleResult checkWrongRingDirection(const Readings& readings);
-
-// Attention with a mistake, in traces/analysis/verify/hypotheses.
-std::vector<BlockedAttention> plainSum(const HypothesisSetting& setting);
-std::vector<BlockedAttention> baseTwo(const HypothesisSetting& setting);
-std::vector<BlockedAttention> lowPrecision(const HypothesisSetting& setting);
-std::vector<BlockedAttention> sumsOfStage(const HypothesisSetting& setting);
-std::vector<BlockedAttention> droppedMask(const HypothesisSetting& setting);
-std::vector<BlockedAttention> acrossDocuments(const HypothesisSetting& setting);
-std::vector<BlockedAttention> futureBlocks(const HypothesisSetting& setting);
-std::vector<BlockedAttention> causalBlocks(const HypothesisSetting& setting);
-std::vector<BlockedAttention> ownBlocks(const HypothesisSetting& setting);
-std::vector<BlockedAttention> ownValues(const HypothesisSetting& setting);
-std::vector<BlockedAttention> ownValuesBackward(const HypothesisSetting& setting);
-std::vector<BlockedAttention> mirroredRing(const HypothesisSetting& setting);
-std::vector<BlockedAttention> lostHop(const HypothesisSetting& setting);
-std::vector<BlockedAttention> displacedSums(const HypothesisSetting& setting);
-std::vector<BlockedAttention> otherLayout(const HypothesisSetting& setting);
-std::vector<BlockedAttention> otherHeads(const HypothesisSetting& setting);
-
-// Numbers of a training step with a mistake, in traces/analysis/verify/step_hypotheses.
-std::vector<StepValues> labelsOfShard(const StepSetting& setting);
-std::vector<StepValues> labelsShiftedTwice(const StepSetting& setting);
-std::vector<StepValues> meanOfMeans(const StepSetting& setting);
-std::vector<StepValues> lossTimesCp(const StepSetting& setting);
-std::vector<StepValues> lossOfRank(const StepSetting& setting);
-std::vector<StepValues> meanOfNoTarget(const StepSetting& setting);
-std::vector<StepValues> sumOverDp(const StepSetting& setting);
-std::vector<StepValues> gradientsTimesCp(const StepSetting& setting);
-std::vector<StepValues> sumOfSmaller(const StepSetting& setting);
-std::vector<StepValues> normOfReplicas(const StepSetting& setting);
 
 const std::vector<Detection>& detections() {
   static const std::vector<Detection> kDetections = {

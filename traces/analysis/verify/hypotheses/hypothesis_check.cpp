@@ -18,13 +18,16 @@ constexpr double kWorkOfBlocks = 4;
 /// Number of attentions with a mistake, roughly, by which work is shared out.
 constexpr double kForms = 100;
 
+const TensorCheck& worstTensor(const std::vector<TensorCheck>& wrong) {
+  return *std::ranges::max_element(wrong, {},
+                                   [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
+}
+
 /// All rows of the KV head with the worst row.
-Selection worstHead(const LayerTensors& layer, const std::vector<TensorCheck>& wrong) {
-  const auto worst = std::ranges::max_element(
-      wrong, {}, [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
-  const std::int64_t heads = isOfKeys(worst->kind) ? 1 : layer.groupSize();
+Selection worstHead(const LayerTensors& layer, const TensorCheck& worst) {
+  const std::int64_t heads = isOfKeys(worst.kind) ? 1 : layer.groupSize();
   Selection selection;
-  selection.groups = {{worst->worst.batch, worst->worst.head / heads}};
+  selection.groups = {{worst.worst.batch, worst.worst.head / heads}};
   selection.rows.resize(layer.tokens.size());
   std::iota(selection.rows.begin(), selection.rows.end(), std::size_t{0});
   return selection;
@@ -126,10 +129,6 @@ std::pair<RecordedSample, std::size_t> worstSample(const Trace& trace, const Lay
   return {{worst.kind, worst.worst, at - row * width, recorded[at], values[at]}, at};
 }
 
-bool isOfBackward(const TensorCheck& tensor) {
-  return tensor.kind != TensorKind::kOut && tensor.kind != TensorKind::kLse;
-}
-
 bool isForwardWrong(const std::vector<TensorCheck>& tensors) {
   return std::ranges::any_of(tensors, [](const TensorCheck& tensor) {
     return !isOfBackward(tensor) && tensor.worst.ratio() > 1;
@@ -157,10 +156,8 @@ void keepBest(std::vector<HypothesisCheck>& checks, HypothesisCheck check) {
 }
 
 /// Returns the token of the worst row, as an index into the layer's tokens.
-std::size_t worstToken(const LayerTensors& layer, const std::vector<TensorCheck>& wrong) {
-  const auto worst = std::ranges::max_element(
-      wrong, {}, [](const TensorCheck& tensor) { return tensor.worst.ratio(); });
-  return static_cast<std::size_t>(std::ranges::lower_bound(layer.tokens, worst->worst.token) -
+std::size_t worstToken(const LayerTensors& layer, const TensorCheck& worst) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(layer.tokens, worst.worst.token) -
                                   layer.tokens.begin());
 }
 
@@ -177,11 +174,6 @@ void keepRows(Selection& selection, std::size_t worst, double each, double work)
   rows.insert(std::ranges::lower_bound(rows, worst), worst);
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   selection.rows = std::move(rows);
-}
-
-bool isRecognised(const Trace& trace) {
-  const auto request = recorderRequest(trace);
-  return request && request->recognised;
 }
 
 }  // namespace
@@ -201,16 +193,17 @@ HypothesesCheck checkHypotheses(const Trace& trace, const LayerTensors& layer,
     result.assumed =
         "Which blocks the ranks attended is not recorded, so mistakes are computed for blocks of "
         "one rank each, in the order of a ring";
-  const bool undescribed = plan.isAssumed() || isRecognised(trace);
+  const bool undescribed = plan.isAssumed() || hasRecognisedAttention(trace);
   // How backward begins with a wrong out is unknown in a job that describes nothing.
   const bool forward_alone = undescribed && isForwardWrong(wrong);
   const bool backward = layer.complete(TensorKind::kDout) && !forward_alone;
   const auto judged = forward_alone ? ofForward(wrong) : wrong;
-  result.selection = worstHead(layer, judged);
+  const TensorCheck& worst = worstTensor(judged);
+  result.selection = worstHead(layer, worst);
   const double each = kWorkOfBlocks * static_cast<double>(layer.groupSize()) *
                       attentionWork(layer.tokens, layer.tokens, mask, layer.head_dim, backward);
   if (forward_alone) {
-    keepRows(result.selection, worstToken(layer, judged), each * kForms, work);
+    keepRows(result.selection, worstToken(layer, worst), each * kForms, work);
   } else if (each * static_cast<double>(hypotheses().size()) > work) {
     result.skipped = "computing them for one KV head takes more work than was allowed";
     return result;

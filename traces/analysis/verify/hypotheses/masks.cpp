@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "traces/analysis/verify/hypotheses/made.h"
 
 namespace ringscope::traces {
-namespace {
 
-using Seat = PlannedBlocks::Seat;
-
-/// Every query attends the keys that a condition allows it, in one block. The condition is told who
-/// attends the query; null: nobody.
-template <typename Allowed>
-BlockedAttention attending(const HypothesisSetting& setting, Allowed allowed) {
-  const auto keys = [&setting, allowed](const BlockRow& row) {
+BlockedAttention attending(const HypothesisSetting& setting, PairFilter allowed) {
+  const auto keys = [&setting, allowed = std::move(allowed)](const BlockRow& row) {
     const std::size_t query = setting.tokenFor(row);
-    const Seat* seat = setting.plan.findSeat(setting.headFor(row), query);
+    const PlannedBlocks::Seat* seat = setting.plan.findSeat(setting.headFor(row), query);
     KeyBlock block;
     for (std::size_t key = 0; key < setting.layer.tokens.size(); ++key)
       if (allowed(seat, query, key)) block.keys.push_back({key, key});
@@ -25,6 +20,10 @@ BlockedAttention attending(const HypothesisSetting& setting, Allowed allowed) {
   };
   return {keys, keys};
 }
+
+namespace {
+
+using Seat = PlannedBlocks::Seat;
 
 BlockedAttention under(const HypothesisSetting& setting, const AttentionMask& mask) {
   return attending(setting, [&setting, mask](const Seat*, std::size_t query, std::size_t key) {

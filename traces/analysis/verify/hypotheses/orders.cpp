@@ -69,16 +69,12 @@ std::vector<TokenOrder> otherOrders(const HypothesisSetting& setting) {
 /// Every query attends the keys that the mask allows for the tokens for which both are taken.
 BlockedAttention takenFor(const HypothesisSetting& setting, const TokenOrder& order, bool queries,
                           bool keys) {
-  const auto used = [&setting, taken_for = order.taken_for, queries, keys](const BlockRow& row) {
-    const std::size_t query = setting.tokenFor(row);
-    KeyBlock block;
-    for (std::size_t key = 0; key < setting.layer.tokens.size(); ++key)
-      if (setting.allows(setting.mask, queries ? (*taken_for)[query] : query,
-                         keys ? (*taken_for)[key] : key))
-        block.keys.push_back({key, key});
-    return KeyBlocks{std::move(block)};
-  };
-  BlockedAttention how{used, used};
+  BlockedAttention how =
+      attending(setting, [&setting, taken_for = order.taken_for, queries, keys](
+                             const PlannedBlocks::Seat*, std::size_t query, std::size_t key) {
+        return setting.allows(setting.mask, queries ? (*taken_for)[query] : query,
+                              keys ? (*taken_for)[key] : key);
+      });
   how.how = std::string(queries && keys ? "tokens"
                         : keys          ? "keys"
                                         : "queries") +
@@ -96,15 +92,11 @@ Selection allRows(const HypothesisSetting& setting, const std::vector<HeadGroup>
 /// Every row has the result of the token for which it is taken.
 BlockedAttention putBackBy(const HypothesisSetting& setting, const TokenOrder& order,
                            const std::vector<double>& q) {
-  BlockedAttention how{[&setting, taken_for = order.taken_for](const BlockRow& row) {
-                         const std::size_t query = (*taken_for)[setting.tokenFor(row)];
-                         KeyBlock block;
-                         for (std::size_t key = 0; key < setting.layer.tokens.size(); ++key)
-                           if (setting.allows(setting.mask, query, key))
-                             block.keys.push_back({key, key});
-                         return KeyBlocks{std::move(block)};
-                       },
-                       {}};
+  BlockedAttention how =
+      attending(setting, [&setting, taken_for = order.taken_for](
+                             const PlannedBlocks::Seat*, std::size_t query, std::size_t key) {
+        return setting.allows(setting.mask, (*taken_for)[query], key);
+      });
   const auto width = setting.layer.head_dim;
   const auto rows = std::ssize(setting.layer.tokens);
   for (std::int64_t head = 0; head < std::ssize(q) / width / rows; ++head)

@@ -31,8 +31,8 @@ class Comparison {
                 of_sums = computedType(layer_),
                 computed = kind == TensorKind::kLse ? typeOfSums(of_sums) : of_sums;
     const std::size_t width = exact.size() / std::max<std::size_t>(1, limits.size());
-    const bool is_foreign = !trace_.run() || trace_.run()->command == Command::kImport;
-    const double least = is_foreign ? kForeignUnits * unitRoundoff(typeOfSums(of_sums)) : 0;
+    const double least =
+        isFromOtherProgram(trace_) ? kForeignUnits * unitRoundoff(typeOfSums(of_sums)) : 0;
     TensorCheck check;
     check.kind = kind;
     check.ratios.assign(limits.size(), std::numeric_limits<float>::quiet_NaN());
@@ -125,6 +125,10 @@ std::vector<TensorCheck> compareAll(const Trace& trace, const LayerTensors& laye
 
 std::string describeRatio(double ratio) {
   return ratio < 0.1 ? describeSignificant(ratio, 2) + "×" : describeMultiple(ratio);
+}
+
+bool isOfBackward(const TensorCheck& tensor) {
+  return tensor.kind != TensorKind::kOut && tensor.kind != TensorKind::kLse;
 }
 
 double worstRatio(const std::vector<TensorCheck>& tensors) {

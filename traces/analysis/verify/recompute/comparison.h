@@ -38,6 +38,9 @@ struct TensorCheck {
   std::vector<WorldRank> wrong_ranks;  ///< ranks with rows whose ratio is above 1, ascending
 };
 
+/// Reports whether a tensor is a gradient: dq, dk or dv.
+bool isOfBackward(const TensorCheck& tensor);
+
 /// Compares recorded out, lse, dq, dk and dv of some rows of a layer with computed ones, as far as
 /// both exist. The arguments `computed` and `limits` have the rows of `selection`. Sums over all
 /// query rows, dk and dv, are left out unless all query rows were computed.

@@ -163,8 +163,7 @@ class Fitter {
   /// Tries masks that recognised attention may have without stating them: a sliding window, and a
   /// prefix whose tokens attend all of it.
   std::optional<FittedAttention> withUnstatedMask(const AttentionMask& mask) const {
-    const auto request = recorderRequest(trace_);
-    if (!request || !request->recognised || !mask_.causal || mask_.window > 0) return std::nullopt;
+    if (!hasRecognisedAttention(trace_) || !mask_.causal || mask_.window > 0) return std::nullopt;
     const std::vector<std::int64_t> wrong = wrongTokens(mask);
     if (wrong.empty()) return std::nullopt;
     // The first wrong row lies behind the window, by little if far keys weigh little.

@@ -106,6 +106,10 @@ Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Sel
           limitWidening(trace, layer).factor};
 }
 
+bool isFromOtherProgram(const Trace& trace) {
+  return !trace.run() || trace.run()->command == Command::kImport;
+}
+
 Widening limitWidening(const Trace& trace, const LayerTensors& layer) {
   const auto reason = [](double factor, const std::string& why) {
     return Widening{factor,
@@ -113,14 +117,12 @@ Widening limitWidening(const Trace& trace, const LayerTensors& layer) {
                         " times those of the engine's kernels on a CPU, since " + why,
                     factor == kSumsInSixteenBits};
   };
-  const RunSpec* run = trace.run();
-  const auto request = recorderRequest(trace);
   const DType computed = computedType(layer);
-  if (request && request->recognised && unitRoundoff(computed) > unitRoundoff(DType::kFloat32))
+  if (hasRecognisedAttention(trace) && unitRoundoff(computed) > unitRoundoff(DType::kFloat32))
     return reason(kSumsInSixteenBits, "the recording does not say in which type sums were kept");
-  if (!run || run->command == Command::kImport)
+  if (isFromOtherProgram(trace))
     return reason(kOtherProgram, "the recording does not say which kernels computed attention");
-  if (run->device == Device::kCuda)
+  if (trace.run()->device == Device::kCuda)
     return reason(kOnGpu, "the recording does not say how kernels of the GPU cut their sums");
   return {};
 }

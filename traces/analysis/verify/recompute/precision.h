@@ -19,6 +19,9 @@ MergedBlocks recordedBlocks(const Trace& trace, const LayerTensors& layer);
 /// recorded.
 Precision findPrecision(const Trace& trace, const LayerTensors& layer, const Selection& selection);
 
+/// Reports whether a recording does not state that the engine of RingScope computed it.
+bool isFromOtherProgram(const Trace& trace);
+
 /// The factor by which limits are wider because the recording does not say how attention was
 /// computed, and a sentence about it; 1 and empty: it says enough.
 struct Widening {

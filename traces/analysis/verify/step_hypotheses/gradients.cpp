@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "traces/analysis/mistakes/catalogue/hypothesis_functions.h"
 #include "traces/analysis/verify/recompute/head_gradient.h"
-#include "traces/analysis/verify/step_hypotheses/made.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {

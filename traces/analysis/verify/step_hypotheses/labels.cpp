@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes in where labels are shifted.
-#include "traces/analysis/verify/step_hypotheses/made.h"
+#include "traces/analysis/mistakes/catalogue/hypothesis_functions.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "traces/analysis/verify/step_hypotheses/made.h"
+#include "traces/analysis/mistakes/catalogue/hypothesis_functions.h"
+#include "traces/analysis/verify/step_hypotheses/step_hypothesis.h"
 
 namespace ringscope::traces {
 
