@@ -6,7 +6,9 @@
 #include <QWheelEvent>
 
 #include "tests/viz/window_fixture.h"
+#include "viz/kit/page.h"
 #include "viz/views/timeline/overview_painter.h"
+#include "viz/views/timeline/timeline_page.h"
 
 namespace ringscope::viz {
 namespace {
@@ -64,6 +66,18 @@ TEST_F(TimelineViewTest, BeginsWithTheViewedTrainingStep) {
   EXPECT_EQ(shown(), step->window().withMargin());
   EXPECT_GT(distinctColors(view->grab().toImage()), 12);
   EXPECT_GT(view->primitives(), 10);
+}
+
+TEST_F(TimelineViewTest, TheSentenceHasRoomForAllItsLines) {
+  const auto no_legend = [](double) { return 0.0; };
+  QString words = "this step takes 38.9 ms;";
+  for (int clauses = 1; clauses <= 8; ++clauses, words += " a rank stands still for 7.1 ms of it;")
+    for (const double width : {1030, 1500, 3000}) {
+      const QRectF at = timelinePage({0, 0, width, 600}, no_legend, words, 0, 0).sentence;
+      const QRectF text = sentenceText(at);
+      EXPECT_GE(text.height(), wrappedHeight(words, sentenceFont(), text.width())) << width;
+      EXPECT_LE(at.bottom(), 600) << width;
+    }
 }
 
 TEST_F(TimelineViewTest, TheWheelZoomsAboutThePointer) {

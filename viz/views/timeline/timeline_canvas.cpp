@@ -67,8 +67,8 @@ void TimelineCanvas::paintAround(QPainter& p, const QRectF& page, const QRegion&
     paintLegend(p, at.legend, theme);
   }
   if (is_dirty(at.sentence) && !(scene.model && scene.empty()))
-    write(p, at.sentence.adjusted(20, 4, -20, -4), text(account.sentence),
-          textFont(13, QFont::Medium), theme.text, Qt::AlignVCenter | Qt::TextWordWrap);
+    write(p, sentenceText(at.sentence), text(account.sentence), sentenceFont(), theme.text,
+          Qt::AlignVCenter | Qt::TextWordWrap);
   if (!at.panel.isEmpty() && is_dirty(at.controls))
     p.fillRect(QRectF(at.panel.left(), at.controls.top(), 1, at.controls.height()), theme.line);
   if (!is_dirty(at.panel)) return;

@@ -4,23 +4,27 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/kit/page.h"
 #include "viz/views/timeline/overview_painter.h"
 
 namespace ringscope::viz {
 namespace {
 
-constexpr double kTimelinePageBar = 44, kPanel = 320, kLeastChart = 420, kLeastHeight = 150;
-
-/// Returns the height of the longest sentence about a step, in the lines that it needs at a width.
-double sentenceHeight(double width) {
-  constexpr double kLongest = 1330, kMargins = 40, kLine = 19;
-  return 8 + kLine * std::clamp(std::ceil(kLongest / std::max(1.0, width - kMargins)), 2.0, 4.0);
-}
+constexpr double kTimelinePageBar = 44, kLeastSentence = 46, kPanel = 320, kLeastChart = 420,
+                 kLeastHeight = 150;
 
 }  // namespace
 
-TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), double controls,
-                          double without) {
+QFont sentenceFont() {
+  return textFont(13, QFont::Medium);
+}
+
+QRectF sentenceText(const QRectF& sentence) {
+  return sentence.adjusted(20, 4, -20, -4);
+}
+
+TimelinePage timelinePage(const QRectF& page, double (*legend)(double width),
+                          const QString& sentence, double controls, double without) {
   TimelinePage at;
   QRectF rest = page;
   if (page.width() - kPanel >= kLeastChart) {
@@ -44,12 +48,14 @@ TimelinePage timelinePage(const QRectF& page, double (*legend)(double width), do
   }
   at.overview = take(kOverviewHeight);
   const double below = legend(rest.width());
-  const double needed = sentenceHeight(rest.width());
-  const double sentence = rest.height() - below - needed >= kLeastHeight ? needed : 0;
+  const QRectF words = sentenceText({0, 0, rest.width(), kLeastSentence});
+  const double wrapped = wrappedHeight(sentence, sentenceFont(), words.width()),
+               needed = kLeastSentence + std::max(0.0, wrapped - words.height()),
+               height = rest.height() - below - needed >= kLeastHeight ? needed : 0;
   at.chart = QRectF(rest.left(), rest.top(), rest.width(),
-                    std::max(60.0, rest.height() - sentence - below - 8));
+                    std::max(60.0, rest.height() - height - below - 8));
   at.legend = QRectF(rest.left(), at.chart.bottom() + 8, rest.width(), below);
-  at.sentence = QRectF(rest.left(), at.legend.bottom(), rest.width(), sentence);
+  at.sentence = QRectF(rest.left(), at.legend.bottom(), rest.width(), height);
   return at;
 }
 

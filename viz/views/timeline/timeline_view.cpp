@@ -48,7 +48,8 @@ TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
 
 TimelinePage TimelineView::parts() const {
   const bool own = ownDevices();
-  return timelinePage(page(), legendHeight, ClockBox::neededHeight(own, false),
+  return timelinePage(page(), legendHeight, text(account().sentence),
+                      ClockBox::neededHeight(own, false),
                       own ? ClockBox::neededHeight(own, ClockBox::isWide(page().width())) : 0);
 }
 
