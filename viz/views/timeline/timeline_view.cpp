@@ -4,6 +4,7 @@
 #include <QToolTip>
 #include <cmath>
 
+#include "viz/kit/page.h"
 #include "viz/scene/groups.h"
 #include "viz/views/timeline/overview_painter.h"
 
