@@ -6,6 +6,7 @@
 
 #include "traces/analysis/verify/rounding/attention_variance.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
+#include "traces/analysis/verify/rounding/running_sums.h"
 #include "traces/plan/mask.h"
 #include "traces/plan/shard_layout.h"
 
@@ -69,6 +70,40 @@ TEST(MergedBlocksTest, SelectedRowsAndKeysKeepTheirCounts) {
   EXPECT_EQ(part.row_parts, std::vector<double>{4});
   EXPECT_EQ(part.key_parts, (std::vector<double>{4, 1}));
   EXPECT_EQ(part.block_of_key, (std::vector<std::size_t>{0, 3}));
+}
+
+/// Returns the sizes for weights of one block, times vectors of length 1.
+RunningSums sumsOver(const std::vector<double>& weights) {
+  const std::vector<double> squares(weights.size(), 1);
+  return sumTerms(MergedBlocks::whole(weights.size()), 0, weights, squares.data());
+}
+
+TEST(RunningSumsTest, PartialSumsOfEqualTermsGrowEvenly) {
+  const RunningSums sums = sumsOver({0.25, 0.25, 0.25, 0.25});
+  EXPECT_DOUBLE_EQ(sums.squares, (1 + 4 + 9 + 16) / 16.0);
+  EXPECT_DOUBLE_EQ(sums.terms, (1 + 2 + 3 + 4) / 16.0);
+  EXPECT_DOUBLE_EQ(sums.total, 1);
+}
+
+TEST(RunningSumsTest, ALargeFirstTermMakesAllPartialSumsLarge) {
+  EXPECT_GT(sumsOver({0.97, 0.01, 0.01, 0.01}).squares, 3.7);
+  EXPECT_LT(sumsOver({0.01, 0.01, 0.01, 0.97}).squares, 1.1);
+}
+
+TEST(RunningSumsTest, ALongRowIsSummedInRuns) {
+  const double one_run = sumsOver(std::vector<double>(384, 1.0 / 384)).squares,
+               two_runs = sumsOver(std::vector<double>(768, 1.0 / 768)).squares;
+  EXPECT_NEAR(one_run, 384.0 / 3, 1);
+  EXPECT_NEAR(two_runs, 2 * 384.0 / 3 / 4 + 1, 1);
+  EXPECT_NEAR(runningGrowth(768, 384).of_end, two_runs, 1);
+}
+
+TEST(RunningSumsTest, EachBlockIsSummedByItself) {
+  const std::vector<double> weights(4, 0.25), squares(4, 1);
+  MergedBlocks striped = MergedBlocks::whole(4);
+  striped.blocks = 2;
+  striped.block_of_key = {0, 1, 0, 1};
+  EXPECT_DOUBLE_EQ(sumTerms(striped, 0, weights, squares.data()).squares, 2 * (1 + 4) / 16.0);
 }
 
 /// Returns the limit of out of one row that attends two keys with equal weight after `merges`

@@ -16,6 +16,8 @@ struct RowTile {
 inline constexpr std::array<RowTile, 3> kRowTiles = {{{0, 32}, {192, 64}, {768, 256}}};
 /// The keys of one tile.
 inline constexpr std::int64_t kKeysPerTile = 512;
+/// The largest number of terms that a matrix product adds up one after another (measured).
+inline constexpr std::int64_t kLongestRun = 384;
 
 /// Returns the number of copies of each key head that the engine's backward computes with on a CPU.
 /// ATen's kernel gives each key head of each sequence to one thread, so with fewer key heads than

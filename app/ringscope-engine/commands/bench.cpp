@@ -241,10 +241,11 @@ void defineBench(CLI::App& command, int& exit_code) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command
-      .add_option("--ranks", o->ranks,
-                  "The numbers of ranks that verdict chooses from, separated by commas (2,4,8,16)")
+      .add_option(
+          "--ranks", o->ranks,
+          "The numbers of ranks that verdict chooses from, separated by commas (1,2,4,8,16)")
       ->delimiter(',')
-      ->check(CLI::Range(2, 64));
+      ->check(CLI::Range(1, 64));
   command.add_option("--length", o->length, "Number of tokens")
       ->check(CLI::Range(64, 1 << 24))
       ->capture_default_str();

@@ -28,12 +28,15 @@
 //   dk     storing  scale²(s² + u²)Σ(dS·q)² + s²|dk|²
 //          weights  scale²(Σ(Δlse² + e² + u²σ²)(dS·q)² + Σp²(η² + Δdelta²)|q|²)
 //
-// η² is u²|dout|²max|v|² / 8. delta is a dot product of D terms in eight lanes, with the stored
-// out. An element of P or dS that underflows in its type adds one rounding of fixed size per pair.
+// η² is u²|dout|²max|v|² / 8. delta is a dot product of D terms in eight lanes. An element of P or
+// dS that underflows in its type adds one rounding of fixed size per pair.
+//
+// Sums. Each addition rounds the partial sum of that moment. running_sums.h gives the squares of
+// all partial sums, times 0.41²u² in out, dq, dk and dv. The dS of a row add up to 0, but their
+// partial sums do not, and show the mean of the keys.
 //
 // Tiles. The CPU's flash kernel stores dq, dk and dv after each tile. tile_roundings.h gives the
-// error for terms of any direction, which does not depend on the end. Terms of one direction make
-// sums that grow with their number.
+// error for terms of any direction. Terms of one direction make sums that grow with their number.
 //
 // Blocks. If a rank attends its keys in blocks, it stores out and dq of each block and of each
 // merged result. Storing the blocks adds Σw²s²|out_b|² for blocks b of weight w. This is as much as
@@ -66,7 +69,9 @@
 #include <cmath>
 
 #include "traces/analysis/verify/rounding/roundoff.h"
+#include "traces/analysis/verify/rounding/running_sums.h"
 #include "traces/analysis/verify/rounding/tile_roundings.h"
+#include "traces/plan/cpu_kernel.h"
 
 namespace ringscope::traces {
 namespace {
@@ -130,7 +135,7 @@ bool VarianceSums::visit(const RoundedRow& row) {
   const std::size_t index = row.head * in_.rows() + row.row;
   const OverKeys sums = overKeys(row, first);
   QueryRow& query = queries_[index];
-  forward(row, sums, in_.q2[index], query);
+  forward(row, first, sums, in_.q2[index], query);
   const bool stored = storedOutIsRight(row, query);
   if (!in_.dout2.empty()) backward(row, first, sums, !stored, query);
   return stored;
@@ -166,14 +171,19 @@ VarianceSums::OverKeys VarianceSums::overKeys(const RoundedRow& row, std::size_t
   return sums;
 }
 
-void VarianceSums::forward(const RoundedRow& row, const OverKeys& sums, double q2,
-                           QueryRow& query) const {
+void VarianceSums::forward(const RoundedRow& row, std::size_t first, const OverKeys& sums,
+                           double q2, QueryRow& query) const {
   const double out2 = sumOfSquares(row.out), score2 = scale2_ * q2, lse2 = lseSquare(row.lse);
   const auto [squares, mixed] = in_.blocks.sumsOver(row.row, row.first_key, row.weights);
   query.keys = static_cast<double>(row.weights.size());
   query.merged = kRms2 * lse2 * squares;
+  const RunningSums running =
+      sumTerms(in_.blocks, row.first_key, row.weights, in_.v2.data() + first);
+  const double mean2 =
+      running.total > 0 ? std::max(0.0, out2 - sums.p2_v2) / square(running.total) : 0;
   // Kernels store each block's out in the type, before blocks become one.
-  query.out.spread = out2 + (narrow_ ? 2 : 1) * storingSquare(row.out, in_.dtype) / unit_;
+  query.out.spread = out2 + kRms2 * running.sizes(mean2) +
+                     (narrow_ ? 2 : 1) * storingSquare(row.out, in_.dtype) / unit_;
   query.out.terms = (stored_ + 1) * sums.p2_v2 + tiny_ * sums.v2;
   query.out.single = exp_ * sums.moved_v2 + score2 * sums.moved_kv2 +
                      (in_.has_sinks ? 2 * kRms2 * lse2 * out2 : 0);
@@ -201,6 +211,9 @@ void VarianceSums::backward(const RoundedRow& row, std::size_t first, const Over
   query.dq.single = scale2_ * (exp_ * sums.ds2_k2 + score2 * sums.ds2_k4 + eta2 * sums.p2_k2 +
                                delta2 * row.mean_key2);
   query.dq.adding = scale2_ * sums.ds2_k2 / 4;
+  const RunningSums running =
+      sumTerms(in_.blocks, row.first_key, row.dscores, in_.k2.data() + first);
+  query.dq.spread = scale2_ * kRms2 * running.sizes(row.mean_key2);
   for (std::size_t j = 0; j < row.weights.size(); ++j) {
     const double of_weight = square(row.weights[j]) * dout2, of_score = square(row.dscores[j]) * q2,
                  weight2 = lse + in_.k2[first + j] * score2;
@@ -245,7 +258,8 @@ void VarianceSums::finishQueries(const ExactGradients& exact, AttentionVariance&
     const double times = narrow_ ? std::max(3.0, 1 + 4.0 / 3 * keyTileRoundings(query.keys)) : 1;
     dq.single += query.lse.single * end;
     dq.merging += query.merged * end;
-    dq.spread = dq.tiles + times * storingSquare(row, in_.dtype) / unit_;
+    dq.spread += dq.tiles + kRms2 * runningGrowth(query.keys, kLongestRun).sizes(end, 0) +
+                 times * storingSquare(row, in_.dtype) / unit_;
     dq.adding = kRms2 * std::max(0.0, in_.blocks.row_parts[i % in_.rows()] - 1) * (end + dq.adding);
     all.dq.rows.push_back(dq);
   }
@@ -260,13 +274,16 @@ void VarianceSums::finishKeys(const ExactGradients& exact, AttentionVariance& al
     // n/3 + 1/2 times the square of storing the end is added. If the first heads of a group go
     // further than all heads together, twice as much is added.
     const double times = std::max(1 + 4.0 / 3 * roundings, group_ > 1 ? 2.0 : 1.0);
+    const double end = sumOfSquares(row);
+    const auto run = static_cast<double>(kRowTiles.back().rows);
     RowVariance result;
     result.tiles = stored_ * roundings * squares;
-    result.spread = result.tiles + times * storingSquare(row, in_.dtype) / unit_;
+    result.spread = result.tiles + kRms2 * runningGrowth(key.rows, run).sizes(end, squares) +
+                    times * storingSquare(row, in_.dtype) / unit_;
     result.terms = (stored_ + 1) * squares + tiny_ * tiny;
     result.single = single;
     result.merging = merging;
-    result.adding = kRms2 * std::max(0.0, parts - 1) * (sumOfSquares(row) + squares / 4);
+    result.adding = kRms2 * std::max(0.0, parts - 1) * (end + squares / 4);
     return result;
   };
   for (std::size_t j = 0; j < keys_.size(); ++j) {

@@ -75,7 +75,8 @@ class VarianceSums {
     double keys = 0, merged = 0;
   };
   OverKeys overKeys(const RoundedRow& row, std::size_t first) const;
-  void forward(const RoundedRow& row, const OverKeys& sums, double q2, QueryRow& query) const;
+  void forward(const RoundedRow& row, std::size_t first, const OverKeys& sums, double q2,
+               QueryRow& query) const;
   void backward(const RoundedRow& row, std::size_t first, const OverKeys& sums, bool exact_delta,
                 QueryRow& query);
   bool storedOutIsRight(const RoundedRow& row, const QueryRow& query) const;
