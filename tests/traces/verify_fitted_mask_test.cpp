@@ -65,6 +65,18 @@ TEST(VerifyFittedMaskTest, AWindowOfRecognisedAttentionIsInferred) {
   EXPECT_NE(layer.fits_words.find("a sliding window of 16 keys"), std::string::npos);
 }
 
+TEST(VerifyFittedMaskTest, GradientsDecideBetweenWindowsThatExplainTheOutput) {
+  LayerSpec spec = importedLayer();
+  spec.intent = "mask=window window=56";
+  spec.dtype = DType::kBFloat16;
+  spec.heads = spec.kv_heads = 1;
+  spec.spread = 4;
+  const LayerCheck layer = checkRecognised(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kOther);
+  EXPECT_LE(layer.worstRatio(), 1);
+  EXPECT_NE(layer.fits_words.find("sliding windows of"), std::string::npos) << layer.fits_words;
+}
+
 TEST(VerifyFittedMaskTest, AWindowOfDeclaredCausalAttentionIsWrong) {
   LayerSpec spec = importedLayer();
   spec.intent = "mask=window window=16";

@@ -58,6 +58,22 @@ void compareWith(const Trace& trace, const LayerTensors& layer, const AttentionM
     takeNearer(check.tensors, compare(MeantAttention::Delta::kExact));
 }
 
+/// Compares the selected rows with the fitted attention. If the output agrees with several masks,
+/// the gradients decide between them.
+void compareWithFitted(const Trace& trace, FittedAttention& found, bool backward,
+                       LayerCheck& check) {
+  compareWith(trace, found.layer, found.mask, backward, check);
+  for (const AttentionMask& mask : found.other_masks) {
+    if (check.worstRatio() <= 1) return;
+    LayerCheck tried = check;
+    compareWith(trace, found.layer, mask, backward, tried);
+    check.work = tried.work;
+    if (tried.worstRatio() >= check.worstRatio()) continue;
+    found.mask = mask;
+    check.tensors = std::move(tried.tensors);
+  }
+}
+
 /// Leaves out gradients that differ little. In 16 bits the output agrees with several scales, and
 /// gradients of q and k follow the scale.
 void leaveOutVagueGradients(LayerCheck& check) {
@@ -90,13 +106,12 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const Widening widening = limitWidening(trace, layer);
   check.widened = widening.reason;
   compareWith(trace, layer, mask, backward, check);
-  const FittedAttention found = fitAttention(trace, layer, check.selection, mask, check.tensors);
+  FittedAttention found = fitAttention(trace, layer, check.selection, mask, check.tensors);
   check.fits = found.is;
   check.fits_words = found.words;
   check.dropped = found.dropped;
   check.stated_by = statedScores(trace, pass.layer, layer.head_dim).by;
-  if (found.is == AttentionFits::kOther)
-    compareWith(trace, found.layer, found.mask, backward, check);
+  if (found.is == AttentionFits::kOther) compareWithFitted(trace, found, backward, check);
   if (widening.narrow_sums && check.stated_by == StatedBy::kNobody) leaveOutVagueGradients(check);
   if (check.worstRatio() > 1)
     check.hypotheses =

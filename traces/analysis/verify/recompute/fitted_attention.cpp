@@ -14,8 +14,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// The share of all rows that must agree with what is stated to show that it was meant. The first
-/// is for an output that is wrong in other rows, the second for gradients under a right output.
+/// The share of all rows that must agree with what is stated to show that it was meant, for an
+/// output that is wrong in other rows, and for gradients under a right output.
 constexpr double kShowsOutput = 0.05, kShowsGradients = 0.5;
 
 /// Search for the attention with which a layer's recorded out agrees.
@@ -26,7 +26,7 @@ class Fitter {
       : trace_(trace), layer_(layer), selection_(selection), mask_(mask), stated_(stated) {}
 
   FittedAttention find() {
-    FittedAttention found{AttentionFits::kStated, layer_, mask_, ""};
+    FittedAttention found = as(AttentionFits::kStated, layer_, mask_, "");
     const bool right = worstRatio(stated_) <= 1;
     const std::vector<TokenRun> documents =
         mask_.by_document ? std::vector<TokenRun>() : documentsByPositions(trace_, layer_);
@@ -53,7 +53,7 @@ class Fitter {
  private:
   static FittedAttention as(AttentionFits is, const LayerTensors& layer, const AttentionMask& mask,
                             std::string words) {
-    return {is, layer, mask, std::move(words)};
+    return {is, layer, mask, {}, std::move(words)};
   }
 
   FittedAttention unknown() const {
@@ -90,7 +90,6 @@ class Fitter {
     return found;
   }
 
-  /// Tries the stated attention without one of its parts.
   std::optional<FittedAttention> withoutPart(const AttentionMask& mask) const {
     const auto dropped = findDropped(trace_, layer_, selection_, mask);
     return dropped ? std::optional(lacking(*dropped)) : std::nullopt;
@@ -169,14 +168,8 @@ class Fitter {
     // The first wrong row lies behind the window, by little if far keys weigh little.
     constexpr std::int64_t kMostTries = 8;
     const std::int64_t widest = wrong.front() - mask.keysFor(TokenIndex::of(wrong.front())).begin;
-    for (std::int64_t window = widest; window > widest - kMostTries; --window) {
-      AttentionMask other = mask;
-      other.window = window;
-      if (window > 0 && agrees(layer_, other))
-        return as(AttentionFits::kOther, layer_, other,
-                  "the recorded output agrees with a sliding window of " +
-                      describeCount(window, "key") + ", which nothing recorded states");
-    }
+    for (std::int64_t tried = 0; tried < std::min(kMostTries, widest); ++tried)
+      if (auto found = withWindow(mask, widest - tried)) return found;
     for (std::int64_t prefix = wrong.back() + 2; prefix < wrong.back() + 2 + kMostTries; ++prefix)
       if (!mask.by_document && agreesWithPrefix(prefix))
         return as(AttentionFits::kNothing, layer_, mask_,
@@ -184,6 +177,22 @@ class Fitter {
                       describeCount(prefix, "token") +
                       " attend all of each other, which nothing recorded states");
     return std::nullopt;
+  }
+
+  /// Tries a sliding window, and narrower ones as long as the output agrees with them too.
+  std::optional<FittedAttention> withWindow(AttentionMask mask, std::int64_t window) const {
+    mask.window = window;
+    if (!agrees(layer_, mask)) return std::nullopt;
+    FittedAttention found = as(AttentionFits::kOther, layer_, mask, "");
+    constexpr std::int64_t kMost = 64;
+    while (--mask.window > std::max<std::int64_t>(0, window - kMost) && agrees(layer_, mask))
+      found.other_masks.push_back(mask);
+    const std::string narrowest = std::to_string(mask.window + 1);
+    found.words = "the recorded output agrees with " +
+                  (found.other_masks.empty() ? "a sliding window of "
+                                             : "sliding windows of " + narrowest + " to ") +
+                  describeCount(window, "key") + ", which nothing recorded states";
+    return found;
   }
 
   /// Reports whether the rows of a prefix agree with attention of all its keys.
@@ -249,7 +258,7 @@ FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
                              const std::vector<TensorCheck>& stated) {
   // Runs of the engine declare all that was meant.
   if (!trace.run() || trace.run()->command != Command::kImport)
-    return {AttentionFits::kStated, layer, mask, ""};
+    return {AttentionFits::kStated, layer, mask, {}, ""};
   return Fitter(trace, layer, selection, mask, stated).find();
 }
 

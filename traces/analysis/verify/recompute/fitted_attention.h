@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "traces/analysis/verify/recompute/comparison.h"
 #include "traces/analysis/verify/recompute/dropped_part.h"
@@ -24,6 +25,7 @@ struct FittedAttention {
   AttentionFits is = AttentionFits::kStated;
   LayerTensors layer;  ///< with the scores and sinks that were inferred
   AttentionMask mask;
+  std::vector<AttentionMask> other_masks;    ///< masks with which the output agrees as well
   std::string words;                         ///< a sentence; empty for kStated
   DroppedPart dropped = DroppedPart::kNone;  ///< the meant part that is missing, for kUnmeant
 };
