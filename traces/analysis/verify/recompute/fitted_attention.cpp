@@ -14,8 +14,8 @@
 namespace ringscope::traces {
 namespace {
 
-/// The share of all rows that must agree with what is stated to show that it was meant, for an
-/// output that is wrong in other rows, and for gradients under a right output.
+/// The share of all rows that must agree with a statement to show that it was meant. The first is
+/// for an output that is wrong in other rows, the second for gradients.
 constexpr double kShowsOutput = 0.05, kShowsGradients = 0.5;
 
 /// Search for the attention with which a layer's recorded out agrees.

@@ -4,9 +4,9 @@
 // the rest. Measured on the operator: if all weights are equal, the error grows like √n up to 384
 // keys and is smaller for 512, which are cut in two.
 //
-// Given the end s of n terms in a random order, the partial sum of k terms has the expected square
-// (k/n)²|s|² + (k/n)(1 − k/n)Q, where Q is the sum of the squares of the terms (a Brownian bridge).
-// The sums over k are n/3 and n/6.
+// Suppose that n terms in a random order have the sum s, and squares with the sum Q. Then the
+// partial sum of k terms has the expected square (k/n)²|s|² + (k/n)(1 − k/n)Q (a Brownian bridge).
+// The sums of both factors over k are n/3 and n/6.
 #include "traces/analysis/verify/rounding/running_sums.h"
 
 #include <algorithm>
