@@ -233,6 +233,16 @@ TEST(DoctorPainterTest, HowFarItReachesStandsAboveTheCards) {
   }
 }
 
+TEST(DoctorPainterTest, ALongHeadlineWrapsAboveTheCards) {
+  DoctorScene scene;
+  scene.headline =
+      "Nothing wrong in the 31 checks that this recording allows; 17 could not be made, at last";
+  const auto picture = drawn(
+      {300, 400}, [&](QPainter& p, const QRectF& area) { paintDoctor(p, area, scene, dark()); });
+  EXPECT_TRUE(has(*picture, "could not be made, at last")) << picture->words();
+  EXPECT_GT(doctorCards(picture->area(), scene).top(), picture->area().top() + 72);
+}
+
 TEST(DoctorPainterTest, ACardHoldsATitleOfSeveralLines) {
   FindingCard card;
   card.verdict = traces::Verdict::kNotObservable;

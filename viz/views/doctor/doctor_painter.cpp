@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/doctor/doctor_painter.h"
 
+#include <algorithm>
+
 #include "viz/kit/page.h"
 #include "viz/style/elide.h"
 
@@ -34,10 +36,20 @@ double textHeight(const std::string& words, double width, const QFont& font = te
   return wrappedHeight(text(words), font, width);
 }
 
-QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
+QFont headlineFont() {
+  return textFont(17, QFont::DemiBold);
+}
+
+QRectF headlineOf(const QRectF& area, const DoctorScene& scene) {
   const double width = area.width() - 48;
-  const double height = scene.reach.empty() ? 0 : textHeight(scene.reach, width) + 6;
-  return {area.left() + 24, area.top() + 44, width, height};
+  const double height = std::max(28.0, textHeight(scene.headline, width, headlineFont()));
+  return {area.left() + 24, area.top() + 12, width, height};
+}
+
+QRectF reachOf(const QRectF& area, const DoctorScene& scene) {
+  const QRectF headline = headlineOf(area, scene);
+  const double height = scene.reach.empty() ? 0 : textHeight(scene.reach, headline.width()) + 6;
+  return {headline.left(), headline.bottom() + 4, headline.width(), height};
 }
 
 void drawGround(QPainter& p, const QRectF& card, const QColor& ink, bool selected,
@@ -86,17 +98,15 @@ void paintDoctorHead(QPainter& p, const QRectF& area, const DoctorScene& scene,
                      const Theme& theme) {
   p.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(p, area, scene.note, theme);
-  paintTitle(p, QRectF(area.left() + 24, area.top() + 12, area.width() - 48, 28),
-             text(scene.headline),
-             scene.found   ? theme.wrong
-             : scene.clear ? theme.right
-                           : theme.wait);
+  const QColor& color = scene.found ? theme.wrong : scene.clear ? theme.right : theme.wait;
+  write(p, headlineOf(area, scene), text(scene.headline), headlineFont(), color,
+        Qt::AlignVCenter | Qt::TextWordWrap);
   if (scene.reach.empty()) return;
   write(p, reachOf(area, scene), text(scene.reach), textFont(13), theme.dim, Qt::TextWordWrap);
 }
 
 QRectF doctorCards(const QRectF& area, const DoctorScene& scene) {
-  return area.adjusted(16, 52 + reachOf(area, scene).height(), -16, -8);
+  return area.adjusted(16, reachOf(area, scene).bottom() - area.top() + 8, -16, -8);
 }
 
 void paintDoctor(QPainter& p, const QRectF& area, const DoctorScene& scene, const Theme& theme) {
