@@ -15,10 +15,7 @@ namespace ringscope::app {
 namespace {
 
 constexpr const char* kWithout =
-    "; --screenshot OUT.png draws a picture without a display, as QT_QPA_PLATFORM=offscreen does, "
-    "and "
-    "the "
-    "`ringscope` commands need none";
+    ". Without a display, --screenshot OUT.png draws a picture, and the `ringscope` commands work.";
 
 struct Held {
   QtMsgType type;
@@ -49,15 +46,14 @@ std::string whyNoDisplay() {
   const std::string platform = setting("QT_QPA_PLATFORM");
   const bool refused = wasSaid("could not connect to display");
   if (displays.empty() && (refused || platform.empty()))
-    return "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set; set the one of your "
-           "desktop" +
-           std::string(kWithout);
+    return std::string("there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set. Start ") +
+           "ringscope-gui from your desktop's terminal" + kWithout;
   if (refused)
-    return "the display (" + displays + ") cannot be opened; start its server or name another" +
+    return "the display (" + displays + ") cannot be opened. Start its server or set another one" +
            kWithout;
   return "Qt cannot load its platform plugin" +
          (platform.empty() ? "" : " (QT_QPA_PLATFORM=" + platform + ")") +
-         "; install Qt's platform plugins or unset QT_QPA_PLATFORM" + kWithout;
+         ". Install Qt's platform plugins or unset QT_QPA_PLATFORM" + kWithout;
 }
 
 void hold(QtMsgType type, const QMessageLogContext& context, const QString& words) {

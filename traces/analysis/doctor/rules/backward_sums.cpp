@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
-#include "traces/analysis/doctor/narrow_types.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/core/to_index.h"
 #include "traces/format/trace/own_tokens.h"

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "traces/analysis/doctor/few_keys.h"
-#include "traces/analysis/doctor/narrow_types.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
 

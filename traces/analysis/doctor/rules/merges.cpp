@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "traces/analysis/doctor/merge_reading.h"
-#include "traces/analysis/doctor/narrow_types.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/layer_merge.h"

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "traces/analysis/doctor/narrow_types.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"

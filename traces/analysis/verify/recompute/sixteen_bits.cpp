@@ -13,10 +13,6 @@ bool isFloat(double value) {
   return std::isnan(value) || static_cast<double>(static_cast<float>(value)) == value;
 }
 
-bool isBFloat16(double value) {
-  return isFloat(value) && (std::bit_cast<std::uint32_t>(static_cast<float>(value)) & 0xffff) == 0;
-}
-
 /// float16 has 11 significant bits, values up to 65,504, and a spacing of at least 2^-24.
 bool isFloat16(double value) {
   if (!std::isfinite(value)) return true;
@@ -28,6 +24,10 @@ bool isFloat16(double value) {
 }
 
 }  // namespace
+
+bool isBFloat16(double value) {
+  return isFloat(value) && (std::bit_cast<std::uint32_t>(static_cast<float>(value)) & 0xffff) == 0;
+}
 
 bool fitSixteenBits(std::span<const double> values) {
   return std::ranges::all_of(values, isBFloat16) || std::ranges::all_of(values, isFloat16);
