@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Megatron-LM's parts of context parallelism that need no GPU: how it cuts a batch, and its rotary embedding. Its
+attention over shards is Transformer Engine's, so gathered keys and values take its place."""
+
+import small
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from megatron.core.models.common.embeddings.rope_utils import _apply_rotary_pos_emb_bshd
+from megatron.core.models.common.embeddings.rotary_pos_embedding import RotaryEmbedding
+from megatron.core.utils import get_batch_on_this_cp_rank
+from torch.distributed.nn.functional import all_gather
+
+rank, ranks = small.begin()
+group = dist.group.WORLD
+rotary = RotaryEmbedding(small.HIDDEN // small.HEADS, 1.0, use_cpu_initialization=True, cp_group=group)
+angles = rotary.get_freqs_non_repeated(small.LENGTH).repeat(1, 2)[:, None, None]  # [S, 1, 1, D]
+small.rotate = lambda x, positions: _apply_rotary_pos_emb_bshd(x.transpose(0, 1), angles[positions]).transpose(0, 1)
+
+
+def whole(x):
+    """Returns the rows of all ranks in the order of the sequence: each rank has a head and a tail."""
+    parts = [part.chunk(2, 1) for part in all_gather(x.contiguous())]
+    return torch.cat([part[0] for part in parts] + [part[1] for part in reversed(parts)], 1)
+
+
+def attend(q, k, v):
+    mask = positions[:, None] >= torch.arange(small.LENGTH)
+    q, k, v = (x.transpose(1, 2) for x in (q, whole(k), whole(v)))
+    return F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2)
+
+
+model = small.Llama(attend)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(2):
+    tokens, labels = small.batch(step)
+    batch = {"tokens": tokens, "labels": labels, "loss_mask": (labels >= 0).float(), "attention_mask": None,
+             "position_ids": torch.arange(small.LENGTH)[None]}
+    batch = get_batch_on_this_cp_rank(batch, group)
+    positions = batch["position_ids"][0]
+    logits = model(batch["tokens"], positions)
+    losses = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="none")
+    total = torch.stack([(losses * batch["loss_mask"].flatten()).sum(), batch["loss_mask"].sum()])
+    count = total[1].clone()
+    dist.all_reduce(count)
+    loss = total[0] / count
+    loss.backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+    optimizer.zero_grad()
+    small.report(loss)
