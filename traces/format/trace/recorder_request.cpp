@@ -4,16 +4,12 @@
 #include <algorithm>
 
 #include "traces/format/schema/declared.h"
+#include "traces/format/trace/note_fields.h"
 
 namespace ringscope::traces {
 namespace {
 
-std::string textIn(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::optional<std::int64_t> countIn(const nlohmann::json& object, const char* key) {
+std::optional<std::int64_t> findCount(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
   return static_cast<std::int64_t>(
@@ -56,11 +52,11 @@ std::optional<RecorderRequest> recorderRequest(const Trace& trace) {
   for (const char* known : {"auto", "all", "none"})
     if (textIn(note, "values") == known) request.values = known;
   request.steps = runsIn(note, "steps");
-  request.budget_bytes = countIn(note, "budget_bytes").value_or(0);
+  request.budget_bytes = findCount(note, "budget_bytes").value_or(0);
   if (const auto left_out = note.find("left_out");
       left_out != note.end() && left_out->is_object()) {
-    request.left_out_by_policy = countIn(*left_out, "policy");
-    request.left_out_by_budget = countIn(*left_out, "budget");
+    request.left_out_by_policy = findCount(*left_out, "policy");
+    request.left_out_by_budget = findCount(*left_out, "budget");
   }
   request.kept_values = std::ranges::any_of(trace.tensors(), &TensorRecord::has_values);
   request.ring = textIn(note, "attention") == "ring";

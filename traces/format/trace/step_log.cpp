@@ -35,6 +35,7 @@ LoggedStep read(const nlohmann::json& note, bool verified) {
     return at == note.end() ? std::nullopt : mostOf(*at);
   };
   step.loss = field("loss");
+  step.validation_loss = field("validation_loss");
   step.grad_norm = field("grad_norm");
   step.clip_coefficient = field("clip_coefficient");
   step.targets = field("targets");

@@ -14,6 +14,7 @@ namespace ringscope::traces {
 /// null becomes NaN.
 struct LoggedStep {
   std::optional<double> loss;              ///< mean over targets
+  std::optional<double> validation_loss;   ///< mean over targets
   std::optional<double> grad_norm;         ///< before clipping
   std::optional<double> clip_coefficient;  ///< factor that a rank's gradients were multiplied by
   std::optional<double> targets;

@@ -14,11 +14,12 @@ import contextlib
 from ._exits import reason
 from ._harmless import described, harmless, print_error
 from ._recording import Recording
-from .annotations import attention, block, buffer
+from .annotations import attention, auxiliary_loss, block, buffer
 from .cpu_ring import cpu_context_parallel
 
 __all__ = [
     "attention",
+    "auxiliary_loss",
     "block",
     "buffer",
     "cpu_context_parallel",

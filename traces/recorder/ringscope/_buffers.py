@@ -46,7 +46,11 @@ class BufferObserver:
 
         def context_parallel_buffers(mesh, buffers, buffer_seq_dims, *args, **kwargs):
             before = self.before(mesh, buffers, buffer_seq_dims)
-            results = original(mesh, buffers, buffer_seq_dims, *args, **kwargs)
+            try:
+                results = original(mesh, buffers, buffer_seq_dims, *args, **kwargs)
+            except Exception:
+                self.refused(buffer_seq_dims, before)
+                raise
             self.after(mesh, buffers, buffer_seq_dims, args, kwargs, before, results)
             return results
 
@@ -87,7 +91,7 @@ class BufferObserver:
                 index=index,
                 name=name,
                 named_by=how,
-                seq_dim=seq_dim,
+                seq_dim=seq_dim % len(shape),
                 full_shape=shape,
                 local_shape=list(shard.shape),
                 whole=number,
@@ -98,6 +102,23 @@ class BufferObserver:
                 balance=balance,
                 group=self.session.group(mesh.get_group()),
             )
+
+    @observer
+    def refused(self, seq_dims, before):
+        """Records the buffers of a call that raised an error."""
+        for index, (buffer, seq_dim) in enumerate(zip(before or (), seq_dims)):
+            if buffer is not None:
+                name, how, shape, number = buffer
+                self.session.line(
+                    "uncut",
+                    step=self.session.step,
+                    index=index,
+                    name=name,
+                    named_by=how,
+                    seq_dim=seq_dim % len(shape),
+                    full_shape=shape,
+                    whole=number,
+                )
 
     @observer
     def annotated(self, tensor, name, tokens, seq_dim, length, group, whole):

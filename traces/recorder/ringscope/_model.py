@@ -162,6 +162,8 @@ class ModelObserver:
         if modules:
             self.session.line("unwatched", modules=modules)
 
+    auxiliary = None  # takes the auxiliary loss of the root's output
+
     @staticmethod
     def buffer_name(tensor):
         """Returns the name of the cut buffer that contains a tensor. The recording replaces this method."""
@@ -194,6 +196,8 @@ class ModelObserver:
     def _root_ended(self, module, args, output):
         self.session.layer = None
         self.rotations(output)
+        if self.auxiliary is not None:
+            self.auxiliary.of_output(output, getattr(self.inner, "config", None))
 
     @observer
     def rotations(self, output):

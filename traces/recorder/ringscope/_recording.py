@@ -9,7 +9,9 @@ import torch.distributed as dist
 from torch.nn.modules import module as modules
 
 from ._annotated import AnnotationObserver
+from ._auxiliary import AuxiliaryObserver
 from ._buffers import BufferObserver, runs_of
+from ._context import ContextObserver
 from ._dispatch import Watch
 from ._exits import Exits
 from ._harmless import check_values, described, guarded
@@ -103,6 +105,8 @@ class Recording:
         self.ring = RingObserver(self.session, self.patches)
         self.annotations = AnnotationObserver(self.session, self.ring)
         self.buffers = BufferObserver(self.session, self.patches)
+        self.context = ContextObserver(self.session, self.patches)
+        self.auxiliary = AuxiliaryObserver(self.session)
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
         self.optimizer.projections = self.losses.projections
@@ -161,6 +165,7 @@ class Recording:
         self.optimizer.set_parameters(model)
         self.model = ModelObserver(self.session, model)
         self.model.buffer_name = self.buffers.name_of
+        self.model.auxiliary = self.auxiliary
         self.model.look(self.session.active)
         self.buffers.model = model
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}

@@ -54,6 +54,26 @@ def buffer(tensor, name, *, tokens=None, seq_dim=1, length=None, group=None, who
     return tensor
 
 
+@functools.partial(harmless, passes_on="loss")
+def auxiliary_loss(loss, weight, *, part=False):
+    """Names a loss that is added to the cross entropy, such as the load-balancing loss of a router. The recorder notes
+    what it counts in the gradient.
+
+    loss: This rank's loss, a tensor of one element, before it is multiplied by its weight.
+    weight: The factor that the loss has in the loss of the whole training step, as the job is configured.
+    part: Whether the losses of all ranks are parts of one, which is their sum. By default they have one weight
+        together: each is the mean over its rank's tokens, or the same loss of all tokens.
+
+    Returns the loss. A model of Transformers whose output has `aux_loss` needs no call.
+    """
+    check_values(loss=loss, weight=weight)
+    if loss.numel() != 1:
+        raise ValueError(f"a loss has one element, and not {loss.numel()}")
+    if _observers() is not None:
+        _observers().auxiliary.takes(loss, float(weight), bool(part))
+    return loss
+
+
 @harmless
 def attention(
     q=None,

@@ -42,7 +42,7 @@ class Losses(unittest.TestCase):
         with open(os.path.join(self.folder, "rank-00000.jsonl"), encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
         self.assertEqual([line for line in lines if line["line"] == "trouble"], [])
-        kinds = ("loss", "loss_gradient")
+        kinds = ("loss", "loss_gradient", "auxiliary_loss")
         return {kind: [line for line in lines if line["line"] == kind] for kind in kinds}, value
 
     def test_a_plain_loss_gives_each_target_the_same_weight(self):
@@ -80,6 +80,18 @@ class Losses(unittest.TestCase):
         lines, _ = self.record(loss)
         self.assertEqual([line["grad"] for line in lines["loss"]], [False, True])
         self.assertEqual([line["number"] for line in lines["loss_gradient"]], [2])
+
+    def test_an_auxiliary_loss_is_recorded_with_the_gradient_that_it_gets(self):
+        def loss(z, y):
+            aux = ringscope.auxiliary_loss(z.square().mean(), weight=0.5, part=True)
+            return F.cross_entropy(z.flatten(0, 1), y.flatten()) + 0.25 * aux
+
+        (line,) = self.record(loss)[0]["auxiliary_loss"]
+        self.assertEqual((line["weight"], line["gradient"], line["part"]), (0.5, 0.25, True))
+
+    def test_an_auxiliary_loss_of_several_elements_is_passed_on(self):
+        several = torch.ones(2)
+        self.assertIs(ringscope.auxiliary_loss(several, weight=0.5), several)
 
     def test_changes_of_the_logits_after_the_projection_are_named(self):
         def loss(z, y):

@@ -63,6 +63,11 @@ struct RecordedJob {
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<std::size_t>> shards_of_;
 };
 
+/// Adds what was observed of PyTorch's context_parallel: backwards outside of it, and buffers that
+/// it refused.
+void addContext(RecordedJob& job);
+/// Adds the losses of evaluations, and losses that are added to the cross entropy.
+void addOtherLosses(RecordedJob& job);
 /// Removes the lines of forward passes that backward does not reach from training steps that have
 /// others: an evaluation between two steps is no part of either.
 void leaveOutEvaluations(RankLines& rank);

@@ -96,6 +96,8 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   RecordedJob job;
   job.folder = folder;
   job.ranks = readRankFiles(folder);
+  addContext(job);
+  addOtherLosses(job);
   for (RankLines& rank : job.ranks) {
     leaveOutEvaluations(rank);
     leaveOutOwnBlocks(rank);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recorded job's lines say of PyTorch's context_parallel, and of losses beside its own.
+#include <gtest/gtest.h>
+
+#include "tests/support/recording_copy.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/context_facts.h"
+#include "traces/format/trace/other_losses.h"
+
+namespace ringscope::traces {
+namespace {
+
+using test::kFirstFile;
+using test::RecordingCopy;
+
+const std::string kLoss = R"({"line":"loss","step":0,"grad":true,"number":90})"
+                          "\n";
+const std::string kGradient = R"({"line":"loss_gradient","step":0,"number":90})"
+                              "\n";
+
+std::string attention(const std::string& direction) {
+  return R"({"line":"attention","step":0,"call":900,"forward_call":900,"direction":")" + direction +
+         R"(","ring":{"group":"g","rank":0}})" + "\n";
+}
+std::string context(const std::string& active) {
+  return R"({"line":"context","step":0,"active":)" + active + "}\n";
+}
+
+/// Opens a recording whose first rank has more lines before its first training step ends.
+std::shared_ptr<Trace> openWith(const std::string& lines) {
+  const RecordingCopy copy;
+  const std::string step = R"({"line":"step")";
+  copy.change(kFirstFile, step, lines + step);
+  return openTrace(copy.path());
+}
+
+/// Returns the number of backwards outside of the context, after a forward in it.
+std::size_t countOutside(const std::string& later) {
+  const auto trace =
+      openWith(context("true") + attention("forward") + kLoss + context("false") + later);
+  return outsideBackwards(*trace).value().size();
+}
+
+TEST(ImportContext, ABackwardThatBeginsOutsideAndRunsNoAttentionIsKept) {
+  EXPECT_EQ(countOutside(kGradient), 1u);
+  EXPECT_EQ(countOutside(context("true") + kGradient), 0u) << "another context";
+  EXPECT_EQ(countOutside(kGradient + attention("backward")), 0u);
+  EXPECT_EQ(countOutside(""), 0u) << "no backward";
+}
+
+TEST(ImportContext, ARecordingWithoutLinesOfTheContextSaysNothing) {
+  EXPECT_FALSE(outsideBackwards(*openWith(attention("forward") + kLoss + kGradient)));
+}
+
+TEST(ImportContext, AttentionOfAnEvaluationNeedsNoBackward) {
+  const std::string evaluation = R"({"line":"loss","step":0,"grad":false,"number":91})"
+                                 "\n";
+  const auto trace = openWith(context("true") + attention("forward") + evaluation +
+                              context("false") + kLoss + kGradient);
+  EXPECT_TRUE(outsideBackwards(*trace).value().empty());
+}
+
+TEST(ImportContext, BuffersThatWereRefusedKeepTheirShapes) {
+  const auto trace =
+      openWith(R"({"line":"uncut","step":0,"name":"places","seq_dim":1,"full_shape":[3,2,16]})"
+               "\n");
+  const auto buffers = uncutBuffers(*trace);
+  ASSERT_EQ(buffers.size(), 1u);
+  EXPECT_EQ(buffers.front().buffer, "places");
+  EXPECT_EQ(buffers.front().seq_dim, 1);
+  EXPECT_EQ(buffers.front().shape, (std::vector<std::int64_t>{3, 2, 16}));
+}
+
+TEST(ImportContext, EvaluatedAndAuxiliaryLossesAreKeptByRank) {
+  const auto trace =
+      openWith(R"({"line":"loss","step":0,"grad":false,"number":91,"sum":6.5,"targets":4})"
+               "\n"
+               R"({"line":"auxiliary_loss","step":0,"weight":0.02,"gradient":0.01,"part":true})"
+               "\n");
+  const auto evaluated = evaluatedLosses(*trace, 0, WorldRank::of(0));
+  ASSERT_EQ(evaluated.size(), 1u);
+  EXPECT_EQ(evaluated.front().sum, 6.5);
+  EXPECT_EQ(evaluated.front().targets, 4);
+  const auto auxiliary = auxiliaryLosses(*trace, 0, WorldRank::of(0));
+  ASSERT_EQ(auxiliary.size(), 1u);
+  EXPECT_EQ(auxiliary.front().gradient, 0.01);
+  EXPECT_TRUE(auxiliary.front().part);
+  EXPECT_TRUE(auxiliaryLosses(*trace, 0, WorldRank::of(1)).empty());
+}
+
+}  // namespace
+}  // namespace ringscope::traces
