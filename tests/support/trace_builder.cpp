@@ -54,6 +54,12 @@ class Line {
     for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
     return parts;
   }
+  /// Returns a shape, "2x3".
+  std::vector<std::int64_t> extents(const std::string& name) const {
+    std::vector<std::int64_t> shape;
+    for (const auto& extent : list(value(name), 'x')) shape.push_back(std::stoll(extent));
+    return shape;
+  }
   std::pair<std::int64_t, std::int64_t> range(const std::string& name) const {
     const auto ends = list(value(name, "0-0"), '-');
     if (ends.size() != 2) refuse("has no range A-B as " + name);
@@ -136,6 +142,8 @@ void addShard(Trace& trace, const Line& line) {
     tokens += shard.global_from_local.back().end - shard.global_from_local.back().begin;
   }
   shard.local_shape = {1, line.integer("length", tokens)};
+  if (line.has("local")) shard.local_shape = line.extents("local");
+  shard.full_shape = line.extents("full");
   trace.add(shard);
 }
 
@@ -151,8 +159,7 @@ void addTensor(Trace& trace, const Line& line) {
   tensor.microbatch = static_cast<std::int32_t>(line.integer("microbatch", 0));
   tensor.dtype = DType::kFloat64;
   tensor.id = TensorId::of(trace.tensors().size() + 1);
-  for (const auto& extent : line.list(line.value("shape"), 'x'))
-    tensor.shape.push_back(std::stoll(extent));
+  tensor.shape = line.extents("shape");
   std::vector<double> values;
   for (const auto& value : line.list(line.value("values"), ',')) values.push_back(std::stod(value));
   tensor.has_values = !values.empty();

@@ -26,9 +26,9 @@ namespace ringscope::test {
 ///   `end`
 ///
 /// Every event kind can be a first word; `step`, `layer`, `direction` and `stage` give its place. A
-/// shard takes a length= when it is not that of its tokens. The statistics of a tensor come from
-/// its `values`, or are given as min=, max=, nan=, inf=. A tensor may have a hash=, and hash_by=
-/// with its algorithm.
+/// shard takes a length= when it is not that of its tokens, or both shapes, local=1x4 full=1x8. The
+/// statistics of a tensor come from its `values`, or are given as min=, max=, nan=, inf=. A tensor
+/// may have a hash=, and hash_by= with its algorithm.
 std::shared_ptr<traces::Trace> makeTrace(std::string_view text);
 
 }  // namespace ringscope::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
 
@@ -52,6 +53,10 @@ std::optional<RuleResult> answerWithoutCp(const Trace& trace) {
   return undecided(
       "needs to know which ranks share a sequence: ringscope.buffer(…, group=…) or "
       "ringscope.attention() names their group");
+}
+std::optional<RuleResult> answerWithoutJob(const Trace& trace) {
+  if (!isForeign(trace)) return notObservable("needs a recorded job");
+  return answerWithoutCp(trace);
 }
 
 }  // namespace ringscope::traces

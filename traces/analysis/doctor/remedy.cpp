@@ -2,10 +2,10 @@
 #include "traces/analysis/doctor/remedy.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
+#include "traces/analysis/doctor/needed_remedies.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/format/schema/declared.h"
 #include "traces/format/trace/capture_advice.h"
@@ -114,6 +114,14 @@ constexpr RemedyRow kTable[] = {
      {"ringscope.log(grad_norm=norm)", "after clipping"},
      RecordedBy::kRecorder,
      [](const Trace& trace) { return !logs(trace, &LoggedStep::grad_norm); }},
+    {Remedy::kLoggedValidation,
+     {"ringscope.log(validation_loss=loss)", "after an evaluation between recorded training steps"},
+     RecordedBy::kRecorder,
+     [](const Trace& trace) { return !logs(trace, &LoggedStep::validation_loss); }},
+    {Remedy::kAuxiliaryLoss,
+     {"ringscope.auxiliary_loss(loss, weight=weight)", "before the loss is added to others"},
+     RecordedBy::kRecorder,
+     [](const Trace&) { return true; }},
     {Remedy::kDeclaredMask,
      {"ringscope.record(…, declare={\"mask\": \"causal\"})", "with the mask that you meant"},
      RecordedBy::kRecorder,
@@ -166,79 +174,6 @@ const RemedyRow& rowOf(Remedy remedy) {
   return kTable[static_cast<std::size_t>(remedy)];
 }
 
-/// Returns the rules that need attended blocks beside values.
-const std::set<std::string>& rulesOfBlocks() {
-  static const std::set<std::string> kRules = {"attention_scale_dropped",
-                                               "dropout_rng_reused",
-                                               "gqa_group_broken",
-                                               "local_delta_in_backward",
-                                               "lse_base2",
-                                               "lse_low_precision",
-                                               "lse_overflow",
-                                               "naive_sum_merge",
-                                               "neutral_element_wrong",
-                                               "recompute_differs",
-                                               "sinks_dropped",
-                                               "sinks_not_cut_by_heads",
-                                               "sinks_on_every_block",
-                                               "softcap_dropped"};
-  return kRules;
-}
-
-/// Returns the remedies that rules need beside values, in the order in which a job adds them. A
-/// rule without a row needs values alone.
-const std::map<std::string, std::vector<Remedy>>& neededBy() {
-  using enum Remedy;
-  static const std::vector<Remedy> kBlocksOfRing = {kWholeRun, kMesh, kBlocks},
-                                   kPairs = {kWholeRun, kMesh, kBlocks, kDeclaredMask},
-                                   kLoss = {kMesh, kLoggedLoss, kDeclaredLoss},
-                                   kHops = {kMergedFiles, kWholeRun, kMesh, kBlocks},
-                                   kTokens = {kMergedFiles, kMesh, kBuffers},
-                                   kSync = {kMesh, kModel};
-  static const std::map<std::string, std::vector<Remedy>> kNeeded = {
-      {"different_batches_on_cp_ranks", {kMesh, kBuffers}},
-      {"same_batch_on_dp_ranks", {kMesh, kBuffers}},
-      {"wrong_buffer_dim", {kMergedFiles, kMesh, kBuffers, kBlocks}},
-      {"uneven_shards", kTokens},
-      {"cp_not_applied", kTokens},
-      {"balance_differs_between_buffers", kTokens},
-      {"companion_cut_otherwise", kTokens},
-      {"unbalanced_unshard", {kMergedFiles, kMesh, kBuffers, kBlocks}},
-      {"balance_cuts_documents", {kMergedFiles, kMesh, kBuffers, kBlocks}},
-      {"shift_labels_per_shard", kTokens},
-      {"labels_shifted_twice", kTokens},
-      {"future_tokens_rolled_in_shard", kTokens},
-      {"positions_not_reset_per_document", {kMesh, kBuffers, kDeclaredPositions}},
-      {"aliased_buffer", {kMergedFiles, kMesh, kBuffers, kDeclaredPositions}},
-      {"missing_position_ids", {kMesh, kBuffers}},
-      {"heads_not_divisible", {kMergedFiles, kBlocks}},
-      {"wrong_process_group", {kMesh}},
-      {"ring_bypassed", kBlocksOfRing},
-      {"no_skip_future_block", kBlocksOfRing},
-      {"causal_on_every_block", kBlocksOfRing},
-      {"mask_dropped", kPairs},
-      {"documents_ignored", kPairs},
-      {"padding_unmasked", kPairs},
-      {"positions_read_as_documents", kPairs},
-      {"dropped_hop", kHops},
-      {"kv_not_rotated", kHops},
-      {"wrong_ring_direction", kHops},
-      {"non_contiguous_kv", kHops},
-      {"stale_kv_in_backward", kHops},
-      {"dkv_not_returned", kHops},
-      {"rank_without_targets", kLoss},
-      {"mean_of_local_means", kLoss},
-      {"loss_scaled_by_cp", kLoss},
-      {"metric_not_reduced", kLoss},
-      {"embedding_detached", kSync},
-      {"missing_cp_grad_reduce", kSync},
-      {"clip_before_reduce", kSync},
-      {"grad_scaled_by_cp", kSync},
-      {"norm_counts_replicas", {kMesh, kModel, kLoggedNorm}},
-  };
-  return kNeeded;
-}
-
 /// Reports whether values of activations were left out, because of their size or on request.
 bool leavesOutActivations(const Trace& trace) {
   return std::ranges::any_of(trace.tensors(), [](const TensorRecord& tensor) {
@@ -284,9 +219,7 @@ std::vector<Remedy> missingRemedies(const Trace& trace, const std::string& rule)
   if (recordedBy(trace) == RecordedBy::kProfiler) return {Remedy::kRecorder};
   // The rest of a training step may hold what seems to be missing.
   if (!findEnding(trace).hasWholeSteps()) return {Remedy::kWholeRun};
-  std::vector<Remedy> needed;
-  if (rulesOfBlocks().contains(rule)) needed = {Remedy::kBlocks};
-  if (const auto row = neededBy().find(rule); row != neededBy().end()) needed = row->second;
+  std::vector<Remedy> needed = neededRemedies(rule);
   std::erase_if(needed, [&](Remedy one) { return !isMissing(trace, one); });
   const bool lacks_blocks = std::ranges::count(needed, Remedy::kBlocks) > 0;
   if (const Mistake* mistake = findMistake(rule))

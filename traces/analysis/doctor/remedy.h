@@ -18,6 +18,8 @@ enum class Remedy : std::uint8_t {
   kMesh,
   kLoggedLoss,
   kLoggedNorm,
+  kLoggedValidation,
+  kAuxiliaryLoss,
   kDeclaredMask,
   kDeclaredPositions,
   kDeclaredLoss,
@@ -34,11 +36,16 @@ enum class Remedy : std::uint8_t {
 template <>
 struct EnumNames<Remedy> {
   static constexpr const char* kWhat = "remedy";
-  static constexpr std::array kNames = {
-      "recorder",      "merged_files",  "whole_run",          "mesh",          "logged_loss",
-      "logged_norm",   "declared_mask", "declared_positions", "declared_loss", "model",
-      "buffers",       "blocks",        "two_steps",          "larger_budget", "all_values",
-      "stats_capture", "full_capture"};
+  static constexpr std::array kNames = {"recorder",          "merged_files",
+                                        "whole_run",         "mesh",
+                                        "logged_loss",       "logged_norm",
+                                        "logged_validation", "auxiliary_loss",
+                                        "declared_mask",     "declared_positions",
+                                        "declared_loss",     "model",
+                                        "buffers",           "blocks",
+                                        "two_steps",         "larger_budget",
+                                        "all_values",        "stats_capture",
+                                        "full_capture"};
 };
 
 /// The words of a remedy. `line` is typed as it is, and `where` continues it.

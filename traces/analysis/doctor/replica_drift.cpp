@@ -76,6 +76,7 @@ ReplicaDrift drift(const ByParameter& parameters) {
     ++result.differing;
     if (!result.first) {
       result.first = other;
+      result.like = ranks.front()->rank;
       result.odd = oddRanks(ranks);
     }
     if (low > 0) result.ratio = std::max(result.ratio, high / low);

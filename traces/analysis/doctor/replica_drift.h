@@ -12,8 +12,9 @@ struct ReplicaDrift {
   int parameters = 0;
   int differing = 0;
   const TensorRecord* first = nullptr;  ///< the first that is unlike the group's first rank's
-  std::vector<WorldRank> odd;           ///< who is unlike most of the group in it; empty: a tie
-  double ratio = 1;                     ///< largest against smallest abs_max of one parameter
+  WorldRank like;              ///< the group's first rank, with which the others are compared
+  std::vector<WorldRank> odd;  ///< who is unlike most of the group in it; empty: a tie
+  double ratio = 1;            ///< largest against smallest abs_max of one parameter
 };
 
 /// Over the first training step in which anything differs, or all when nothing does. `kind`:

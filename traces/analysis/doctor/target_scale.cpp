@@ -95,9 +95,10 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   TargetScale reading;
   reading.train_step = train_step;
   const auto sums = stepSums(trace, train_step);
+  if (sums) reading.sync = sums->head_product / sums->product;
   if (!sums || sums->most - sums->least > sums->rounding * sums->most) return reading;
-  const double loss = sums->most * sums->targets, sync = sums->head_product / sums->product,
-               rounding = sums->rounding, world = trace.worldSize(), cp = trace.run()->cp;
+  const double loss = sums->most * sums->targets, sync = reading.sync, rounding = sums->rounding,
+               world = trace.worldSize(), cp = trace.run()->cp;
   if (among({1}, loss * sync, rounding) > 0) {
     reading.are = TargetsScaled::kRight;
     return reading;
@@ -129,7 +130,7 @@ TargetScale readTargetScale(const Trace& trace) {
     TargetScale reading = ofStep(trace, train_step);
     if (reading.are == TargetsScaled::kByLoss || reading.are == TargetsScaled::kBySync)
       return reading;
-    if (reading.are == TargetsScaled::kRight) known = std::move(reading);
+    if (reading.are == TargetsScaled::kRight || known.sync == 0) known = std::move(reading);
   }
   return known;
 }

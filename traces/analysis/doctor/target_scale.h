@@ -17,6 +17,7 @@ struct TargetScale {
   TargetsScaled are = TargetsScaled::kUnknown;
   std::int32_t train_step = 0;
   double scale = 1;
+  double sync = 0;        ///< the optimizer gets so many times the sum of all ranks; 0: not known
   bool gathered = false;  ///< every rank's loss has the tokens of all ranks of its cp group
   std::string evidence;   ///< in numbers
 };

@@ -9,6 +9,8 @@ namespace ringscope::traces {
 RuleResult checkAccumulationMeanOfMeans(const Readings& readings);
 RuleResult checkAliasedBuffer(const Trace& trace);
 RuleResult checkAttentionScaleDropped(const Readings& readings);
+RuleResult checkAuxLossScaledByRanks(const Readings& readings);
+RuleResult checkBackwardOutsideContext(const Trace& trace);
 RuleResult checkBalanceCutsDocuments(const Trace& trace);
 RuleResult checkBalanceDiffersBetweenBuffers(const Readings& readings);
 RuleResult checkBalanceWithoutCausal(const Trace& trace);
@@ -35,7 +37,9 @@ RuleResult checkLseBase2(const Trace& trace);
 RuleResult checkLseLowPrecision(const Trace& trace);
 RuleResult checkLseOverflow(const Readings& readings);
 RuleResult checkMaskDropped(const Readings& readings);
+RuleResult checkMaximumNotReduced(const Trace& trace);
 RuleResult checkMeanOfLocalMeans(const Readings& readings);
+RuleResult checkMediaCutWrongly(const Trace& trace);
 RuleResult checkMetricNotReduced(const Readings& readings);
 RuleResult checkMissingCpGradReduce(const Readings& readings);
 RuleResult checkMissingPositionIds(const Trace& trace);
@@ -61,6 +65,7 @@ RuleResult checkSoftcapDropped(const Readings& readings);
 RuleResult checkStaleKvInBackward(const Readings& readings);
 RuleResult checkUnbalancedUnshard(const Trace& trace);
 RuleResult checkUnevenShards(const Trace& trace);
+RuleResult checkValidationCountsBeforeCut(const Trace& trace);
 RuleResult checkWrongBufferDim(const Trace& trace);
 RuleResult checkWrongProcessGroup(const Trace& trace);
 RuleResult checkWrongRingDirection(const Readings& readings);
@@ -71,6 +76,7 @@ const std::vector<Detection>& detections() {
       {"different_batches_on_cp_ranks", checkDifferentBatchesOnCpRanks, RuleOf::kTraining},
       {"same_batch_on_dp_ranks", checkSameBatchOnDpRanks, RuleOf::kTraining},
       {"wrong_buffer_dim", checkWrongBufferDim},
+      {"media_cut_wrongly", checkMediaCutWrongly, RuleOf::kTraining},
       {"uneven_shards", checkUnevenShards},
       {"cp_not_applied", checkCpNotApplied},
       {"balance_differs_between_buffers", checkBalanceDiffersBetweenBuffers, RuleOf::kTraining},
@@ -130,6 +136,7 @@ const std::vector<Detection>& detections() {
       {"loss_scaled_by_cp", checkLossScaledByCp, RuleOf::kTraining, {}, {{4, lossTimesCp}}},
       {"metric_not_reduced", checkMetricNotReduced, RuleOf::kTraining, {}, {{5, lossOfRank}}},
       {"stale_kv_in_backward", checkStaleKvInBackward, RuleOf::kAnyRun, {{11, ownValuesBackward}}},
+      {"backward_outside_context", checkBackwardOutsideContext, RuleOf::kTraining},
       {"recompute_differs", checkRecomputeDiffers, RuleOf::kTraining},
       {"local_delta_in_backward",
        checkLocalDeltaInBackward,
@@ -138,6 +145,7 @@ const std::vector<Detection>& detections() {
       {"dropout_rng_reused", checkDropoutRngReused, RuleOf::kTraining},
       {"dkv_not_returned", checkDkvNotReturned, RuleOf::kAnyRun, {{12, displacedSums}}},
       {"embedding_detached", checkEmbeddingDetached, RuleOf::kTraining},
+      {"aux_loss_scaled_by_ranks", checkAuxLossScaledByRanks, RuleOf::kTraining},
       {"missing_cp_grad_reduce", checkMissingCpGradReduce, RuleOf::kTraining, {}, {{7, sumOverDp}}},
       {"clip_before_reduce", checkClipBeforeReduce, RuleOf::kTraining, {}, {{9, sumOfSmaller}}},
       {"grad_scaled_by_cp", checkGradScaledByCp, RuleOf::kTraining, {}, {{8, gradientsTimesCp}}},
@@ -146,6 +154,8 @@ const std::vector<Detection>& detections() {
        RuleOf::kTraining,
        {},
        {{10, normOfReplicas}}},
+      {"maximum_not_reduced", checkMaximumNotReduced, RuleOf::kTraining},
+      {"validation_counts_before_cut", checkValidationCountsBeforeCut, RuleOf::kTraining},
       {"nan_from_one_rank", checkNanFromOneRank},
   };
   return kDetections;

@@ -121,7 +121,7 @@ std::vector<Mistake> ringMistakes() {
        .label = "Backward outside the context",
        .title = "backward() runs after the context of context parallelism was left",
        .when_absent = "backward attends the shards of all ranks as forward did",
-       .look_for = "a forward with hops or a gathering, and a backward without",
+       .look_for = "a backward that begins after the context of its forward ended",
        .reported_in = "the PyTorch tutorial",
        .view = "timeline",
        .capture = CaptureNeeded::kStats,

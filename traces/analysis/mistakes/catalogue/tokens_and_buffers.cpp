@@ -53,8 +53,7 @@ std::vector<Mistake> tokensAndBuffersMistakes() {
        .label = "Media cut wrongly",
        .title = "Media embeddings or 3-dimensional positions are cut along the wrong dimension",
        .when_absent = "media embeddings and all dimensions of positions are cut with their tokens",
-       .look_for =
-           "positions of 3 dimensions or embeddings whose tokens are not those of the shard",
+       .look_for = "positions of 3 dimensions or embeddings whose cut dimension is no sequence",
        .reported_in = "NeMo Automodel#1482, #2432; verl#3998",
        .view = "positions",
        .capture = CaptureNeeded::kStats,

@@ -82,6 +82,7 @@ class Job:
 
     dp, prompt, steps, microbatches = 1, 0, 2, 1
     finding = None  # the doctor's first finding of a wrong job: a name, or several that are right
+    fails = False  # whether the job ends with an error
 
     def __init__(self):
         ringscope.cpu_context_parallel()

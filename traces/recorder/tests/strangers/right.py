@@ -388,3 +388,46 @@ class RepeatedTokens(Job):
 class TwoSequences(Job):
     def sequence(self, step):
         return torch.cat([super(TwoSequences, self).sequence(step), super(TwoSequences, self).sequence(step + 50)])
+
+
+class ThreePositions(GPT):
+    """A model whose positions have three axes (time, height, width), each of which turns a part of a head."""
+
+    def forward(self, idx, position_ids):
+        turns = angles(position_ids)
+        axes = torch.arange(turns.shape[-1]) % 3
+        rotations = sum(turns[axis] * (axes == axis) for axis in range(3))
+        return self.lm_head(self.hidden(idx, rotations[:, None, : idx.shape[1]]))
+
+
+class MediaPositions(TwoSequences):
+    """Positions of [3, batch, sequence], as of models with images."""
+
+    def make_model(self):
+        torch.manual_seed(0)
+        return ThreePositions()
+
+    def batch(self, step):
+        buffers = super().batch(step)
+        del buffers["rotations"]
+        places = torch.arange(LENGTH).expand(3, 2, LENGTH).clone()
+        places[1:, :, 8:24] = torch.arange(16) // 4 + 8  # an image of 4 × 4
+        return {**buffers, "places": places}
+
+    def dimension(self, name):
+        return 2 if name == "places" else 1
+
+    def logits(self, buffers):
+        return self.model(buffers["ids"], buffers["places"])
+
+
+class BackwardInAnotherContext(Job):
+    """Forward and backward have a context each, of copies of the same batch."""
+
+    def train_on(self, buffers, count):
+        copies = [{name: buffer.clone() for name, buffer in buffers.items()} for _ in range(2)]
+        with self.sharded(copies[0]):
+            loss = self.forward({name: buffer.clone() for name, buffer in copies[0].items()}, count)
+        with self.sharded(copies[1]):
+            loss.backward()
+        return loss

@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor.experimental._attention import _cp_options
 from torch.nn.parallel import DistributedDataParallel
 
 import right
@@ -428,3 +429,62 @@ class AcrossDocuments(Job):
 
     def batch(self, step):
         return {**super().batch(step), "rotations": angles(torch.arange(LENGTH) % (LENGTH // (4 * self.world)))}
+
+
+class BackwardOutside(Job):
+    """Backward finds no way to compute attention on the CPU; on a GPU it computes it otherwise."""
+
+    finding = "backward_outside_context"
+    fails = True
+
+    def train_on(self, buffers, count):
+        with self.sharded(buffers):
+            loss = self.forward({name: buffer.clone() for name, buffer in buffers.items()}, count)
+        loss.backward()
+        return loss
+
+
+class BackwardOfRestoredBuffers(Job):
+    """Backward needs the buffers as they were before the context ended."""
+
+    finding = "backward_outside_context"
+    fails = True
+
+    def train_on(self, buffers, count):
+        with self.sharded(buffers):
+            loss = self.forward(buffers, count)
+        loss.backward()
+        return loss
+
+
+class MediaPositionsCutByBatch(right.MediaPositions):
+    """As many sequences as ranks, so that each rank gets the positions of one sequence, from its beginning."""
+
+    finding = "media_cut_wrongly"
+
+    def make_model(self):
+        _cp_options.enable_load_balance = False
+        return super().make_model()
+
+    def dimension(self, name):
+        return 1
+
+
+class BalancedMediaPositionsCutByBatch(right.MediaPositions):
+    """The order of a balance has more entries than there are sequences, so that PyTorch refuses."""
+
+    finding = "media_cut_wrongly"
+    fails = True
+
+    def dimension(self, name):
+        return 1
+
+
+class MediaAxesCut(right.MediaPositions):
+    """The axes are cut, of which two ranks cannot have as many each."""
+
+    finding = "media_cut_wrongly"
+    fails = True
+
+    def dimension(self, name):
+        return 0 if name == "places" else 1
