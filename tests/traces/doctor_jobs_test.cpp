@@ -74,7 +74,7 @@ TEST(MediaRuleTest, ARefusedCallIsFoundIfOneBufferIsCutAcross) {
   EXPECT_EQ(refused(across.substr(1)), Verdict::kNotObservable) << "no tokens to compare with";
 }
 
-/// Returns two ranks' weights after two steps. Those of rank 1 are given.
+/// Returns two ranks' weights after two steps, with the given ones of rank 1 after the second.
 std::string weights(const std::string& later) {
   std::string text = kTwoRanks;
   for (const char* step : {"0", "1"})

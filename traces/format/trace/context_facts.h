@@ -10,7 +10,7 @@
 
 namespace ringscope::traces {
 
-// What the recorder observed of PyTorch's context_parallel in a job.
+// Facts about PyTorch's context_parallel in a job, as the recorder observed them.
 
 /// A backward that began after the job had left the context of its forward.
 struct OutsideBackward {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """When PyTorch's context_parallel is active: its attention replaces the usual one only then."""
 
+import sys
+
 from ._pytorch import context_parallel_module
 from ._session import observer
 
@@ -27,4 +29,7 @@ class ContextObserver:
 
     @observer
     def changed(self, active):
+        """Records the change, unless an error leaves the context: the error is then not one of work outside of it."""
+        if not active and sys.exc_info()[0] is not None:
+            return
         self.session.line("context", **self.session.place(layer=None), active=active)

@@ -24,8 +24,8 @@ std::string words(const Shape& shape) {
   return "(" + text + ")";
 }
 
-/// Returns the dimension with as many entries as the sequence has tokens, of a buffer with at least
-/// three dimensions that is cut along another one; nullopt when there is none or several.
+/// Returns the dimension with as many entries as the sequence has tokens, if a buffer with at least
+/// three dimensions is cut along another one. Returns nullopt when no dimension or several have.
 std::optional<std::size_t> missedDim(const Shape& shape, std::int64_t cut, std::int64_t tokens) {
   if (shape.size() < 3 || cut < 0 || cut >= std::ssize(shape) || tokens < 2) return std::nullopt;
   if (shape[static_cast<std::size_t>(cut)] == tokens || std::ranges::count(shape, tokens) != 1)

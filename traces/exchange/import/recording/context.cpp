@@ -17,7 +17,7 @@ class ContextLines {
   std::vector<OutsideBackward> read() {
     for (const Line& line : rank_.lines) {
       if (line.kind() == "context") active_ = line.flag("active");
-      if (line.kind() == "attention" && line.has("ring") && !isOfJob(line)) addAttention(line);
+      if (line.kind() == "attention") addAttention(line);
       if (line.kind() == "loss") addLoss(line);
       if (line.kind() == "loss_gradient" && !active_) began_.insert(line.whole("number"));
       if (line.kind() == "step") endStep("");
@@ -27,9 +27,13 @@ class ContextLines {
   }
 
  private:
-  /// A backward takes its forward off the calls that still need one.
+  /// A backward takes its forward off the calls that still need one. One of a single rank shows
+  /// that gradients of attention were needed outside: a job may train no more than its last layers.
   void addAttention(const Line& line) {
-    if (line.text("direction") == "forward") {
+    const bool forward = line.text("direction") == "forward";
+    if (!line.has("ring")) needed_ = needed_ || (!forward && !active_ && !began_.empty());
+    if (!line.has("ring") || isOfJob(line)) return;
+    if (forward) {
       calls_.insert(line.whole("call"));
       return;
     }
@@ -45,7 +49,8 @@ class ContextLines {
   }
 
   void endStep(const std::string& error) {
-    for (const std::int64_t number : began_) {
+    needed_ = needed_ || error.find("attention") != std::string::npos;
+    for (const std::int64_t number : needed_ ? began_ : std::set<std::int64_t>()) {
       const auto loss = losses_.find(number);
       if (loss != losses_.end() && !loss->second.calls.empty() &&
           loss->second.calls.size() == loss->second.all)
@@ -55,14 +60,18 @@ class ContextLines {
     losses_.clear();
     began_.clear();
     calls_.clear();
+    needed_ = false;
   }
 
   /// PyTorch's error of a backward whose inputs were restored when the context was left comes
   /// before any gradient.
   void endOfFile(const std::string& why) {
     const bool restored = why.find("modified by an inplace operation") != std::string::npos;
-    if (restored && !active_ && !losses_.empty()) began_.insert(losses_.rbegin()->first);
-    endStep(why);
+    if (restored && !active_ && !losses_.empty()) {
+      began_.insert(losses_.rbegin()->first);
+      needed_ = true;
+    }
+    endStep(why.starts_with("failed") ? why : "");
   }
 
   struct LossInContext {
@@ -75,6 +84,7 @@ class ContextLines {
   std::set<std::int64_t> calls_;                  ///< forwards since the last loss
   std::map<std::int64_t, LossInContext> losses_;  ///< of this training step, by number
   std::set<std::int64_t> began_;                  ///< losses whose backward began outside
+  bool needed_ = false;  ///< the backward that began outside needs gradients of attention
   std::vector<OutsideBackward> found_;
 };
 
