@@ -93,21 +93,35 @@ TEST(VerifyFittedMaskTest, APrefixOfRecognisedAttentionIsNotJudged) {
   EXPECT_NE(layer.fits_words.find("first 21 tokens attend all of each other"), std::string::npos);
 }
 
-/// Checks striped tokens of documents with 5 and 7 tokens, whose positions are recorded.
-LayerCheck checkStripedDocuments(const std::string& intent) {
+/// Tokens of two ranks that hold two documents.
+struct DocumentsCase {
+  std::string intent;             ///< mask, and window if any
+  std::int64_t begin, stride;     ///< tokens of rank 1
+  std::int64_t border;            ///< first token of the second document
+  std::int64_t second_entry = 0;  ///< border of batch entry 1 in its position ids; 0: one entry
+};
+
+/// Checks 12 tokens whose recorded positions start again at the border of the documents.
+LayerCheck checkDocuments(const DocumentsCase& c) {
   LayerSpec spec{{"0-1,2-3,4-5,6-7,8-9,10-11", "1-2,3-4,5-6,7-8,9-10,11-12"}};
+  if (c.stride == 1) spec.tokens = {"0-6", "6-12"};
   spec.run = "command=import";
-  spec.intent = intent + " documents=0-5,5-12";
+  const std::string border = std::to_string(c.border);
+  spec.intent = c.intent + " documents=0-" + border + "," + border + "-12";
+  spec.batch = c.second_entry > 0 ? 2 : 1;
   const auto trace = RecordedLayer(spec).record();
   for (const std::int64_t rank : {0, 1}) {
     std::vector<std::int64_t> positions;
-    for (std::int64_t token = rank; token < 12; token += 2)
-      positions.push_back(token < 5 ? token : token - 5);
+    for (std::int64_t entry = 0; entry < spec.batch; ++entry)
+      for (std::int64_t i = 0, token = rank * c.begin; i < 6; ++i, token += c.stride) {
+        const std::int64_t begin = entry == 0 ? c.border : c.second_entry;
+        positions.push_back(token < begin ? token : token - begin);
+      }
     TensorRecord tensor;
     tensor.tensor.kind = TensorKind::kPositionIds;
     tensor.rank = WorldRank::of(rank);
     tensor.dtype = DType::kInt64;
-    tensor.shape = {1, 6};
+    tensor.shape = {spec.batch, 6};
     Bytes bytes(positions.size() * sizeof(std::int64_t));
     std::memcpy(bytes.data(), positions.data(), bytes.size());
     test::addTensor(*trace, tensor, std::move(bytes));
@@ -117,10 +131,27 @@ LayerCheck checkStripedDocuments(const std::string& intent) {
 
 TEST(VerifyFittedMaskTest, PositionsShowDocumentsOfStripedTokens) {
   for (const char* intent : {"mask=documents", "mask=documents window=4"}) {
-    const LayerCheck layer = checkStripedDocuments(intent);
+    const LayerCheck layer = checkDocuments({intent, 1, 2, 5});
     EXPECT_EQ(layer.fits, AttentionFits::kOther) << intent;
     EXPECT_LE(layer.worstRatio(), 1) << intent;
   }
+}
+
+TEST(VerifyFittedMaskTest, PositionsShowDocumentsThatBeginWithAShard) {
+  const LayerCheck layer = checkDocuments({"mask=documents", 6, 1, 6});
+  EXPECT_EQ(layer.fits, AttentionFits::kOther);
+  EXPECT_LE(layer.worstRatio(), 1);
+}
+
+TEST(VerifyFittedMaskTest, ShardsThatNumberTheirOwnTokensShowNoDocuments) {
+  EXPECT_EQ(checkDocuments({"mask=causal", 6, 1, 6}).fits, AttentionFits::kStated);
+  EXPECT_EQ(checkDocuments({"mask=causal", 6, 1, 5}).fits, AttentionFits::kDocuments);
+}
+
+TEST(VerifyFittedMaskTest, DocumentsOfOneBatchEntryDoNotJudgeTheOthers) {
+  const LayerCheck layer = checkDocuments({"mask=documents", 6, 1, 9, 3});
+  EXPECT_EQ(layer.fits, AttentionFits::kNothing);
+  EXPECT_TRUE(layer.right());
 }
 
 TEST(VerifyFittedMaskTest, RecognisedAttentionMayAddIn16Bits) {

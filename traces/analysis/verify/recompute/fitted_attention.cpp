@@ -6,9 +6,9 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
+#include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
 #include "traces/format/core/prose.h"
-#include "traces/format/trace/own_tokens.h"
 #include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
@@ -28,9 +28,10 @@ class Fitter {
   FittedAttention find() {
     FittedAttention found = as(AttentionFits::kStated, layer_, mask_, "");
     const bool right = worstRatio(stated_) <= 1;
-    const std::vector<TokenRun> documents =
-        mask_.by_document ? std::vector<TokenRun>() : documentsByPositions(trace_, layer_);
-    if (right && documents.empty()) return found;
+    const PositionDocuments shown =
+        mask_.by_document ? PositionDocuments() : documentsByPositions(trace_, layer_);
+    const std::vector<TokenRun>& documents = shown.documents;
+    if (right && !shown.within_shard) return found;
     AttentionMask by_document = mask_;
     by_document.by_document = true;
     by_document.documents = documents;
@@ -47,7 +48,7 @@ class Fitter {
     for (const AttentionMask& mask : masks)
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
-    return isEstablished(kShowsOutput) ? found : unknown();
+    return !shown.entries_differ && isEstablished(kShowsOutput) ? found : unknown();
   }
 
  private:
@@ -260,41 +261,6 @@ FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
   if (!trace.run() || trace.run()->command != Command::kImport)
     return {AttentionFits::kStated, layer, mask, {}, ""};
   return Fitter(trace, layer, selection, mask, stated).find();
-}
-
-std::vector<TokenRun> documentsByPositions(const Trace& trace, const LayerTensors& layer) {
-  std::vector<double> position(layer.tokens.size(), -1);
-  const auto& parts = layer.tensors.find(TensorKind::kQ);
-  if (parts == layer.tensors.end()) return {};
-  for (const RankTensor& part : parts->second) {
-    const auto* record =
-        trace.findTensor({TensorKind::kPositionIds}, {layer.pass.train_step}, part.rank);
-    const auto values = record ? trace.values(*record) : std::nullopt;
-    const std::int64_t rows = record && !record->shape.empty() ? record->shape.back() : 0;
-    const auto tokens = ownTokens(trace, layer.pass.train_step, part.rank, rows);
-    if (!values || std::ssize(*values) < rows) return {};
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const auto at = std::ranges::lower_bound(layer.tokens, tokens[i]);
-      if (at == layer.tokens.end() || *at != tokens[i]) return {};
-      position[static_cast<std::size_t>(at - layer.tokens.begin())] = (*values)[i];
-    }
-  }
-  std::vector<TokenRun> documents;
-  std::set<WorldRank> begun;
-  bool within_shard = false;
-  for (std::size_t t = 0; t < position.size(); ++t) {
-    const std::int64_t token = layer.tokens[t].value();
-    const bool begins_shard = begun.insert(layer.owners[t]).second;
-    if (position[t] == 0) {
-      within_shard = within_shard || !begins_shard;
-      documents.push_back({token, token + 1});
-    } else if (t == 0 || position[t] != position[t - 1] + 1) {
-      return {};
-    } else {
-      documents.back().end = token + 1;
-    }
-  }
-  return documents.size() > 1 && within_shard ? documents : std::vector<TokenRun>();
 }
 
 }  // namespace ringscope::traces

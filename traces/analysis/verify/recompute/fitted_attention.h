@@ -38,8 +38,4 @@ FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
                              const Selection& selection, const AttentionMask& mask,
                              const std::vector<TensorCheck>& stated);
 
-/// Returns the documents that recorded position ids show by starting again from 0 at other places
-/// than where shards begin; empty when they show none.
-std::vector<TokenRun> documentsByPositions(const Trace& trace, const LayerTensors& layer);
-
 }  // namespace ringscope::traces
