@@ -114,6 +114,11 @@ TEST(MissingPositionIdsRuleTest, PackedDocumentsOfAForeignJobAreNoMistake) {
   EXPECT_EQ(wrong.findings.front().confidence, Confidence::kLikely);
   EXPECT_EQ(findVerdict("missing_position_ids", foreign + "4,0,1,2\n"), Verdict::kNotObservable);
   EXPECT_EQ(findVerdict("missing_position_ids", foreign + "4,5,6,7\n"), Verdict::kClear);
+  const std::string third =
+      "shard input_ids rank=2 tokens=8-12\ntensor position_ids rank=2 shape=1x4 values=0,1,2,3\n";
+  EXPECT_EQ(findVerdict("missing_position_ids", foreign + "4,5,6,7\n" + third),
+            Verdict::kNotObservable)
+      << "a document begins with the last shard";
 }
 
 TEST(ShiftLabelsPerShardRuleTest, TargetsAtTheEndsMayBeLeftOutWhenOthersAreToo) {

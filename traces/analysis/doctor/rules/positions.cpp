@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/token_runs.h"
@@ -23,6 +25,7 @@ struct IdCount {
   std::int64_t tokens = 0;
   std::int64_t wrong = 0;
   std::int64_t restarting = 0;  // equal to the local index instead
+  std::int64_t counted_on = 0;  // right, and not the local index
   double max_offset = 0;
   bool by_document = false;  // some of them were meant to count from the start of a document
   bool undeclared = false;   // of some nobody said from where they count
@@ -37,6 +40,7 @@ struct IdCount {
     tokens += more.tokens;
     wrong += more.wrong;
     restarting += more.restarting;
+    counted_on += more.counted_on;
     max_offset = std::max(max_offset, more.max_offset);
     by_document = by_document || more.by_document;
     undeclared = undeclared || more.undeclared;
@@ -75,9 +79,11 @@ IdCount countIds(const std::vector<double>& positions, const std::vector<TokenRu
         ++count.tokens;
         const double position = positions[i],
                      should = static_cast<double>(g - firstCounted(TokenIndex::of(g), meant));
+        const bool is_local = position == static_cast<double>(local);
+        count.counted_on += position == should && !is_local;
         if (position == should) continue;
         ++count.wrong;
-        count.restarting += position == static_cast<double>(local);
+        count.restarting += is_local;
         count.max_offset = std::max(count.max_offset, std::abs(position - should));
       }
   }
@@ -106,10 +112,26 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
           "with the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1]."};
 }
 
+/// Reports whether restarting positions may be those of packed documents: some ids of a step are
+/// not the rank's own indices, or attention does not cross the shards.
+bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings& readings) {
+  return std::ranges::any_of(steps,
+                             [](const auto& step) {
+                               const IdCount& ids = step.second;
+                               return ids.wrong > 0 &&
+                                      (ids.restarting < ids.wrong || ids.counted_on > 0);
+                             }) ||
+         std::ranges::any_of(readings.layers(), [](const LayerCheck& layer) {
+           return layer.fits == AttentionFits::kNothing;
+         });
+}
+
 }  // namespace
 
-RuleResult checkMissingPositionIds(const Trace& trace) {
+RuleResult checkMissingPositionIds(const Readings& readings) {
+  const Trace& trace = readings.trace();
   IdCount all;
+  std::map<std::int32_t, IdCount> steps;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != TensorKind::kPositionIds) continue;
     const ShardRecord* tokens = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
@@ -123,13 +145,13 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
     count.place = tensor.place;
     count.rank = tensor.rank;
     all.add(count);
+    steps[tensor.place.train_step].add(count);
   }
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");
   if (all.wrong == 0) return clear();
-  // Documents that were packed without a word have positions of their own too.
-  const bool foreign = isForeign(trace);
-  if (foreign && all.undeclared && all.restarting < all.wrong)
+  const bool guessed = isForeign(trace) && all.undeclared;
+  if (guessed && mayBeDocuments(steps, readings))
     return undecided(
         "needs a declaration from where positions count, which ringscope.record(declare={"
         "\"positions\": …}) records");
@@ -138,7 +160,7 @@ RuleResult checkMissingPositionIds(const Trace& trace) {
         "needs position ids that are the places of the tokens, or count the rank's own; " +
         std::to_string(all.wrong - all.restarting) + " of " + std::to_string(all.tokens) +
         " are neither");
-  return found(missingPositionIdsFinding(all, foreign && all.undeclared));
+  return found(missingPositionIdsFinding(all, guessed));
 }
 
 // positions_not_reset_per_document: positions were declared to begin anew in each document and are

@@ -42,7 +42,7 @@ RuleResult checkMeanOfLocalMeans(const Readings& readings);
 RuleResult checkMediaCutWrongly(const Trace& trace);
 RuleResult checkMetricNotReduced(const Readings& readings);
 RuleResult checkMissingCpGradReduce(const Readings& readings);
-RuleResult checkMissingPositionIds(const Trace& trace);
+RuleResult checkMissingPositionIds(const Readings& readings);
 RuleResult checkMissingRopeBuffer(const Trace& trace);
 RuleResult checkNaiveSumMerge(const Trace& trace);
 RuleResult checkNanFromOneRank(const Readings& readings);
