@@ -3,9 +3,12 @@
 verdict of verify. Jobs whose labels are shifted wrongly have that mistake first. A few cases of each, or those of
 RINGSCOPE_CASES=COUNT:SEED, which scripts/campaign drawn_jobs and drawn_labels set."""
 
-import itertools
+import collections
+import concurrent.futures
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,25 +21,40 @@ sys.path.insert(0, DRAWN)
 
 from draw import draw, draw_labels, world_of  # noqa: E402
 
-_MOST = 10  # cases of one start of processes
+_MOST = 25  # cases of one start of processes
 
 
 def batches(count):
     """Returns (number of processes, cases) of each start."""
-    for world, cases in itertools.groupby(range(count), world_of):
-        cases = list(cases)
+    by_world = collections.defaultdict(list)
+    for case in range(count):
+        by_world[world_of(case)].append(case)
+    for world, cases in sorted(by_world.items()):
         for first in range(0, len(cases), _MOST):
             yield world, cases[first : first + _MOST]
 
 
 def run(world, folder, kind, seed, cases):
     """Runs cases one after the other in the same processes. Raises AssertionError if one fails."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(world)]
-    command += [os.path.join(DRAWN, "job.py"), folder, kind, str(seed), *map(str, cases)]
+    command = [sys.executable, os.path.join(DRAWN, "job.py"), str(world), folder, kind, str(seed), *map(str, cases)]
     settings = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=1800)
     if done.returncode != 0:
         raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+
+
+def recorded(kind, seed, count):
+    """Returns (folder, cases) of each start. The next start runs while its caller judges the recordings of the last."""
+    with concurrent.futures.ThreadPoolExecutor(1) as runner, contextlib.ExitStack() as places:
+        started = []
+        for world, cases in batches(count):
+            place = places.enter_context(tempfile.TemporaryDirectory())
+            started.append((place, cases, runner.submit(run, world, place, kind, seed, cases)))
+        for place, cases, done in started:
+            done.result()
+            yield place, cases
+            shutil.rmtree(place)
+            os.mkdir(place)
 
 
 def is_wrong(folder):
@@ -50,17 +68,16 @@ class Drawn(unittest.TestCase):
     def each(self, kind, drawn_by, fewest, judge):
         """Calls judge(folder) for the recording of each case, and expects None."""
         count, seed = map(int, os.environ.get("RINGSCOPE_CASES", f"{fewest}:1").split(":"))
-        accused = 0
-        for world, cases in batches(count):
-            with tempfile.TemporaryDirectory() as place:
-                run(world, place, kind, seed, cases)
-                for case in cases:
-                    said = judge(os.path.join(place, str(case)))
-                    accused += said is not None
-                    with self.subTest(kind, case=case, drawn=drawn_by(seed, case)):
-                        self.assertIsNone(said)
+        accused = judged = 0
+        for place, cases in recorded(kind, seed, count):
+            for case in cases:
+                said = judge(os.path.join(place, str(case)))
+                accused += said is not None
+                with self.subTest(kind, case=case, drawn=drawn_by(seed, case)):
+                    self.assertIsNone(said)
+            judged += len(cases)
             if count > fewest:
-                print(f"{kind}: {cases[-1] + 1} of {count} cases, {accused} not as they should be", flush=True)
+                print(f"{kind}: {judged} of {count} cases, {accused} not as they should be", flush=True)
 
     def test_correct_jobs_have_no_finding_and_no_wrong_verdict(self):
         def judge(folder):

@@ -2,11 +2,13 @@
 """Hand-written attention over shards, in the ways of common libraries, for drawn jobs. Nothing is annotated."""
 
 import math
+import warnings
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-
+from torch.nn.attention import flex_attention as flex
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 _NOTHING = -1e30  # log-sum-exp of no key; -inf would make gradients of NaN
 
@@ -21,16 +23,19 @@ def tokens_of(layout, rank, size, length):
 
 
 class Mask:
-    """The pairs of query and key that attend: causal, within a window, within a document."""
+    """The pairs of query and key that attend: causal, within a window, within a document. `documents` is [length], or
+    [batch, length] where sequences have documents of their own."""
 
     def __init__(self, length, window=None, documents=None):
         self.window = window
         self.documents = torch.zeros(length, dtype=torch.long) if documents is None else documents
 
     def __call__(self, queries, keys):
-        """Returns a boolean [queries, keys] for indices within the sequence."""
+        """Returns a boolean [queries, keys] or [batch, 1, queries, keys] for indices within the sequence."""
         back = queries[:, None] - keys[None]
-        seen = (back >= 0) & (self.documents[queries][:, None] == self.documents[keys][None])
+        of_queries, of_keys = self.documents[..., queries], self.documents[..., keys]
+        seen = (back >= 0) & (of_queries[..., :, None] == of_keys[..., None, :])
+        seen = seen[:, None] if seen.dim() == 3 else seen
         return seen if self.window is None else seen & (back < self.window)
 
 
@@ -41,13 +46,13 @@ def attend(q, k, v, seen, scale, sinks=None, softcap=None):
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     without = ~seen.any(-1)
-    scores = scores.masked_fill(~(seen | without[:, None]), -math.inf)
+    scores = scores.masked_fill(~(seen | without[..., None]), -math.inf)
     if sinks is not None:
         column = sinks.float()[None, :, None, None].expand(*scores.shape[:3], 1)
         scores = torch.cat([scores, column], -1)
     lse = scores.logsumexp(-1)
     out = (scores - lse[..., None]).exp()[..., : k.shape[2]] @ v.float()
-    return out.masked_fill(without[:, None], 0), lse.masked_fill(without, _NOTHING)
+    return out.masked_fill(without[..., None], 0), lse.masked_fill(without, _NOTHING)
 
 
 class Pass(torch.autograd.Function):
@@ -149,6 +154,24 @@ class Ulysses(Shards):
         return AllToAll.apply(out[:, :, order].contiguous(), self.group, 2, 1)
 
 
+class FlexUlysses(Ulysses):
+    """flex_attention with a mask of blocks."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        allow_flex_on_cpu()
+
+    def local(self, q, k, v, seen, sinks):
+        blocks = create_block_mask(lambda b, h, i, j: seen[i, j], None, None, *seen.shape, "cpu", BLOCK_SIZE=16)
+        return flex_attention(q, k, v, block_mask=blocks, scale=self.scale).type_as(q)
+
+
+def allow_flex_on_cpu():
+    """Lets flex_attention run backward on a CPU in eager mode, where PyTorch rejects it."""
+    flex._validate_device = lambda query, key, value: None
+    warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
+
+
 class Ring(Shards):
     """KV blocks travel from rank to rank, and autograd sends gradients back the same way."""
 
@@ -228,4 +251,4 @@ class _Ring(torch.autograd.Function):
         return (*(g.type_as(x) for g, x in zip(ctx.ring.backward(*saved, dout), saved)), None)
 
 
-KINDS = {"gather": GatheredKeys, "ulysses": Ulysses, "ring": Ring, "ring_function": RingFunction}
+KINDS = {"gather": GatheredKeys, "ulysses": Ulysses, "flex": FlexUlysses, "ring": Ring, "ring_function": RingFunction}

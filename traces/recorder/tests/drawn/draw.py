@@ -2,6 +2,7 @@
 """Draws the settings of a job from a seed and the number of the case."""
 
 import dataclasses
+import importlib.util
 import random
 
 WORLDS = (2, 4, 2, 3, 4, 2, 6, 2, 4, 8, 5, 2, 4, 2, 7)
@@ -16,7 +17,8 @@ def world_of(case):
 class Drawn:
     world: int
     dp: int
-    attention: str  # context_parallel, or a kind of attention.py
+    model: str  # own, or a kind of pretrained.py
+    attention: str  # context_parallel, flex_plan (PyTorch's plan for modules), or a kind of attention.py
     layout: str
     length: int
     batch: int
@@ -41,6 +43,8 @@ class Drawn:
     logit_cap: float
     window: int
     documents: int  # number of packed documents
+    equal_documents: bool  # of equal lengths, so borders may be those of shards
+    documents_differ: bool  # between the sequences of a batch
     labels: tuple  # tokens without a target: prompts, padding, random, borders of documents
     loss: str
     precision: str
@@ -57,6 +61,45 @@ class Drawn:
 
 def draw(seed, case):
     """Returns the case, whose number of processes depends on its number alone."""
+    drawn = draw_own(seed, case)
+    rng = random.Random(f"models:{seed}:{case}")
+    chance = rng.random()
+    if drawn.attention == "context_parallel" and chance < 0.35 and importlib.util.find_spec("transformers"):
+        return pretrained(drawn, rng)
+    if drawn.attention == "context_parallel" and 0.35 <= chance < 0.45 and drawn.world <= 4 and has_flex_plan():
+        return flex_plan(drawn, rng)
+    if drawn.attention == "ulysses" and not drawn.sinks and chance < 0.5:
+        # In eager mode, flex_attention's backward with a softcap gives NaN in some shapes (PyTorch 2.11).
+        return dataclasses.replace(drawn, attention="flex", softcap=None, equal_documents=chance < 0.25,
+                                   layers=min(drawn.layers, 4))
+    deepest = 48 if drawn.world == 2 else 12  # deep models take long in many processes
+    differ = drawn.documents > 1 and drawn.attention != "ulysses" and chance > 0.5
+    return dataclasses.replace(drawn, equal_documents=chance < 0.3, documents_differ=differ,
+                               layers=min(drawn.layers, deepest))
+
+
+def has_flex_plan():
+    """Reports whether PyTorch has a plan for modules with flex_attention."""
+    return importlib.util.find_spec("torch.distributed.tensor.experimental._context_parallel") is not None
+
+
+def pretrained(drawn, rng):
+    """Returns the case with a small model of Transformers."""
+    return dataclasses.replace(
+        drawn, model=rng.choice(("llama", "mistral", "qwen2", "qwen3")), layers=rng.choice((1, 2, 4)), names=0,
+        positions="rotary", fused=False, rms=True, qk_norm=False, lora=False, scale=None, logit_cap=None)
+
+
+def flex_plan(drawn, rng):
+    """Returns the case with flex_attention of long sequences, whose blocks have 128 tokens."""
+    cp = drawn.world // drawn.dp
+    length = 256 * cp
+    return dataclasses.replace(
+        drawn, attention="flex_plan", length=length, layers=rng.choice((1, 2)), batch=1, microbatches=1, steps=1,
+        checkpoint="", documents=rng.choice((1, 1, 3)), window=rng.choice((None, rng.randrange(2, length))))
+
+
+def draw_own(seed, case):
     rng = random.Random(f"{seed}:{case}")
     world = world_of(case)
     chance = lambda p: rng.random() < p  # noqa: E731
@@ -75,9 +118,10 @@ def draw(seed, case):
     sync = rng.choice(("sum", "sum", "mean", "flat", "two_stages", "ddp", "fsdp"))
     length = 2 * cp * rng.choice((2, 3, 4, 6, 8))
     return Drawn(
-        world=world, dp=dp, attention=attention, layout=layout, length=length, batch=rng.choice((1, 1, 2, 3)),
-        vocabulary=rng.choice((32, 61, 96, 128)), width=rng.choice((16, 24, 32)), heads=heads, kv_heads=kv_heads,
-        head_size=rng.choice((4, 8, 16)), layers=rng.choice((1, 1, 2, 2, 2, 3, 4, 6, 12, 24, 48)),
+        world=world, dp=dp, model="own", attention=attention, layout=layout, length=length,
+        batch=rng.choice((1, 1, 2, 3)), vocabulary=rng.choice((32, 61, 96, 128)), width=rng.choice((16, 24, 32)),
+        heads=heads, kv_heads=kv_heads, head_size=rng.choice((4, 8, 16)),
+        layers=rng.choice((1, 1, 2, 2, 2, 3, 4, 6, 12, 24, 48)),
         names=rng.randrange(4), fused=chance(0.5), bias=chance(0.5), rms=chance(0.5), qk_norm=chance(0.2),
         positions=rng.choice(("rotary", "rotary", "rotary", "learned", "none")),
         tied=chance(0.25) and not lora, lora=lora, checkpoint=rng.choice(("", "", "", "reentrant", "plain")),
@@ -86,7 +130,8 @@ def draw(seed, case):
         softcap=rng.choice((5.0, 20.0)) if own and attention != "ring_function" and chance(0.15) else None,
         logit_cap=rng.choice((5.0, 30.0)) if chance(0.1) else None,
         window=rng.randrange(2, length) if own and chance(0.25) else None,
-        documents=rng.choice((2, 3, 5)) if own and chance(0.35) else 1,
+        documents=rng.choice((2, 3, 5)) if own and chance(0.35) else 1, equal_documents=False,
+        documents_differ=False,
         labels=tuple(grouped.split()),
         loss=rng.choice(("cross_entropy",) * 4 + ("smoothing", "z", "chunked", "log_softmax", "by_hand", "masked",
                                                   "fused")),
@@ -99,7 +144,7 @@ def draw(seed, case):
 def draw_labels(seed, case):
     """Returns a small job under context_parallel with many kinds of labels."""
     rng = random.Random(f"labels:{seed}:{case}")
-    drawn = draw(seed, case)
+    drawn = draw_own(seed, case)
     cp = drawn.world
     kinds = rng.choice(("", "prompts", "padding", "random", "borders", "prompts padding", "prompts random",
                         "padding random", "borders prompts", "borders random"))
@@ -107,5 +152,5 @@ def draw_labels(seed, case):
         drawn, dp=1, attention="context_parallel", layout="zigzag" if drawn.balanced else "contiguous", layers=1,
         width=16, heads=1, kv_heads=1, head_size=8, qk_norm=False, tied=False, lora=False, checkpoint="", sinks=False,
         softcap=None, window=None, documents=1, length=2 * cp * rng.choice((8, 12, 16)), batch=rng.choice((2, 3, 4)),
-        vocabulary=rng.choice((61, 128, 256)), labels=tuple(kinds.split()), microbatches=1, steps=6, sync="sum",
+        vocabulary=rng.choice((61, 128, 256)), labels=tuple(kinds.split()), microbatches=1, steps=12, sync="sum",
         loss=rng.choice(("cross_entropy", "smoothing", "z", "log_softmax")), precision="float32", evaluation=False)

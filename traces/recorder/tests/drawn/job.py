@@ -2,12 +2,16 @@
 """Runs drawn jobs one after the other and records each. KIND is a key of JOBS. Nothing in them declares, annotates or
 logs anything.
 
-    torchrun --nproc-per-node N job.py FOLDER KIND SEED CASE CASE ...
+    python job.py PROCESSES FOLDER KIND SEED CASE CASE ...
+
+It forks the processes, so that all of them import PyTorch once.
 """
 
 import contextlib
 import os
+import signal
 import sys
+import traceback
 
 import torch
 import torch.distributed as dist
@@ -21,33 +25,11 @@ from torch.nn.parallel import DistributedDataParallel
 import ringscope
 from attention import KINDS, Mask, tokens_of
 from draw import draw, draw_labels
+from losses import FusedLoss, sum_of_losses
 from model import Decoder
+from pretrained import Pretrained
 
 AUTOCAST = {"autocast": torch.bfloat16, "autocast_upcast": torch.bfloat16, "float16_scaler": torch.float16}
-
-
-class FusedLoss(torch.autograd.Function):
-    """The sum of cross entropies of chunks of the hidden state, whose gradients forward computes (as Liger does)."""
-
-    @staticmethod
-    def forward(ctx, hidden, weight, labels):
-        total, dhidden, dweight = 0, torch.zeros_like(hidden), torch.zeros_like(weight)
-        for rows in torch.arange(len(hidden)).chunk(4):
-            logits = (hidden[rows] @ weight.T).float()
-            lse, kept = logits.logsumexp(-1), labels[rows] != -100
-            target = labels[rows].clamp(min=0)
-            total = total + ((lse - logits.gather(1, target[:, None])[:, 0]) * kept).sum()
-            dlogits = (logits - lse[:, None]).exp()
-            dlogits[torch.arange(len(rows)), target] -= 1
-            dlogits = (dlogits * kept[:, None]).type_as(hidden)
-            dhidden[rows], dweight = (dlogits @ weight).type_as(hidden), dweight + dlogits.T @ hidden[rows]
-        ctx.save_for_backward(dhidden, dweight)
-        return total
-
-    @staticmethod
-    def backward(ctx, gradient):
-        dhidden, dweight = ctx.saved_tensors
-        return (dhidden * gradient).type_as(dhidden), (dweight * gradient).type_as(dweight), None
 
 
 class DrawnJob:
@@ -56,16 +38,21 @@ class DrawnJob:
         self.replica = mesh["dp"].get_local_rank()
         self.documents = self.cut_documents()
         self.pytorch = drawn.attention == "context_parallel"
+        cp_module._cp_options.enable_load_balance = drawn.balanced
+        mask = Mask(drawn.length, drawn.window, self.documents)
+        repeats = drawn.heads // drawn.kv_heads
         if self.pytorch:
             cp_module.set_rotate_method(drawn.rotate_method)
-            cp_module._cp_options.enable_load_balance = drawn.balanced
             run = self.under_context_parallel
+        elif drawn.attention == "flex_plan":
+            import flex_plan  # which older versions of PyTorch lack
+
+            run = flex_plan.FlexPlan(self.cp, mask, drawn.length, repeats, drawn.scale)
         else:
-            mask = Mask(drawn.length, drawn.window, self.documents)
-            run = KINDS[drawn.attention](self.cp.get_group(), drawn.layout, mask, drawn.length,
-                                         drawn.heads // drawn.kv_heads, drawn.scale, drawn.softcap)
+            run = KINDS[drawn.attention](self.cp.get_group(), drawn.layout, mask, drawn.length, repeats, drawn.scale,
+                                         drawn.softcap)
         torch.manual_seed(drawn.seed)
-        self.plain = Decoder(drawn, run)
+        self.plain = Decoder(drawn, run) if drawn.model == "own" else Pretrained(drawn)
         if drawn.precision == "bfloat16":
             self.plain.bfloat16()
         self.model = self.wrap()
@@ -83,12 +70,17 @@ class DrawnJob:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.drawn.scale)
 
     def cut_documents(self):
-        """Returns the document of each token."""
-        random = torch.Generator().manual_seed(self.drawn.seed)
-        borders = torch.randperm(self.drawn.length - 1, generator=random)[: self.drawn.documents - 1] + 1
-        starts = torch.zeros(self.drawn.length, dtype=torch.long)
-        starts[borders] = 1
-        return starts.cumsum(0)
+        """Returns the document of each token, [length] or, where sequences differ, [batch, length]."""
+        drawn, random = self.drawn, torch.Generator().manual_seed(self.drawn.seed)
+        sequences = drawn.batch if drawn.documents_differ else 1
+        starts = torch.zeros(sequences, drawn.length, dtype=torch.long)
+        for row in starts:
+            borders = torch.randperm(drawn.length - 1, generator=random)[: drawn.documents - 1] + 1
+            if drawn.equal_documents:
+                borders = torch.arange(1, drawn.documents) * drawn.length // drawn.documents
+            row[borders] = 1
+        documents = starts.cumsum(1)
+        return documents if drawn.documents_differ else documents[0]
 
     def wrap(self):
         if self.drawn.sync == "ddp":
@@ -118,13 +110,11 @@ class DrawnJob:
         if "borders" in drawn.labels:
             for row in labels:
                 row[torch.randperm(drawn.length, generator=random)[: drawn.length // 16]] = -100
-        positions = torch.arange(drawn.length)
-        if drawn.documents > 1:
-            labels[:, :-1][:, self.documents[1:] != self.documents[:-1]] = -100
-            first = torch.tensor([int((self.documents < d).sum()) for d in range(drawn.documents)])
-            positions = positions - first[self.documents]
+        positions = torch.arange(drawn.length).expand(drawn.batch, -1).clone()
+        for row, documents in enumerate(self.documents.expand(drawn.batch, -1)):
+            labels[row, :-1][documents[1:] != documents[:-1]] = -100
+            positions[row] -= torch.searchsorted(documents, documents)  # the first token of each document
         labels[0, 0] = tokens[0, 1]  # every batch has a target
-        positions = positions[None].expand(drawn.batch, -1).contiguous()
         return {"input_ids": tokens[:, :-1].clone(), "labels": labels, "position_ids": positions}
 
     @contextlib.contextmanager
@@ -133,6 +123,11 @@ class DrawnJob:
         if self.pytorch:
             with context_parallel(self.cp, buffers=list(buffers.values()), buffer_seq_dims=[1] * len(buffers)):
                 yield buffers
+        elif self.drawn.attention == "flex_plan":
+            import flex_plan
+
+            parts = flex_plan.cut(self.cp, list(buffers.values()), self.drawn.length, self.drawn.balanced)
+            yield dict(zip(buffers, parts))
         else:
             own = tokens_of(self.drawn.layout, self.cp.get_local_rank(), self.cp.size(), self.drawn.length)
             yield {name: whole[:, own].contiguous() for name, whole in buffers.items()}
@@ -153,28 +148,9 @@ class DrawnJob:
                 return FusedLoss.apply(hidden.flatten(0, 1).type_as(weight), weight, labels)
             logits = self.model(ids, positions).flatten(0, 1)
             if drawn.precision == "autocast":
-                return self.sum_of_losses(logits, labels)
+                return sum_of_losses(drawn.loss, logits, labels)
         narrow = drawn.precision == "bfloat16" and drawn.seed % 2
-        return self.sum_of_losses(logits if narrow else logits.float(), labels)
-
-    def sum_of_losses(self, logits, labels):
-        kind = self.drawn.loss
-        kept, target = labels != -100, labels.clamp(min=0)
-        if kind == "smoothing":
-            return F.cross_entropy(logits, labels, reduction="sum", label_smoothing=0.1)
-        if kind == "z":
-            z = logits.float().logsumexp(-1).square()
-            return F.cross_entropy(logits, labels, reduction="sum") + 1e-3 * (z * kept).sum()
-        if kind == "chunked":
-            chunks = zip(logits.chunk(3), labels.chunk(3))
-            return sum(F.cross_entropy(z, y, reduction="sum") for z, y in chunks)
-        if kind == "log_softmax":
-            return F.nll_loss(logits.float().log_softmax(-1), labels, reduction="sum")
-        if kind == "by_hand":
-            return ((logits.logsumexp(-1) - logits.gather(1, target[:, None])[:, 0]) * kept).sum()
-        if kind == "masked":
-            return (F.cross_entropy(logits, target, reduction="none") * kept).sum()
-        return F.cross_entropy(logits, labels, reduction="sum")
+        return sum_of_losses(drawn.loss, logits if narrow else logits.float(), labels)
 
     def sync(self):
         drawn = self.drawn
@@ -214,6 +190,9 @@ class DrawnJob:
         self.scaler.unscale_(self.optimizer)
         if drawn.clip:
             torch.nn.utils.clip_grad_norm_([p for p in self.plain.parameters() if p.requires_grad], 0.5)
+        for gradient in (p.grad for p in self.plain.parameters() if p.grad is not None):
+            own = gradient.to_local() if hasattr(gradient, "to_local") else gradient
+            assert own.isfinite().all() or drawn.precision == "float16_scaler"
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad()
@@ -255,12 +234,12 @@ JOBS = {"right": (DrawnJob, draw), "labels": (DrawnJob, draw_labels),
         "shift_labels_per_shard": (ShiftedPerShard, draw_labels), "labels_shifted_twice": (ShiftedTwice, draw_labels)}
 
 
-def main():
-    folder, kind, seed, cases = sys.argv[1], sys.argv[2], int(sys.argv[3]), map(int, sys.argv[4:])
+def run(rank, world, folder, kind, seed, cases):
+    """Runs cases as one of the processes."""
     made, drawn_by = JOBS[kind]
     torch.set_num_threads(1)
     ringscope.cpu_context_parallel()
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
     for case in cases:
         drawn = drawn_by(seed, case)
         steps = range(1 if kind == "right" else drawn.steps)
@@ -269,6 +248,35 @@ def main():
             made(drawn, mesh).run()
         dist.barrier()
     dist.destroy_process_group()
+
+
+def fork(rank, world, *arguments):
+    """Returns the id of a new process, which runs the cases and ends."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(world))
+        run(rank, world, *arguments)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def main():
+    world, folder, kind, seed = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    started = {fork(rank, world, folder, kind, seed, list(map(int, sys.argv[5:]))) for rank in range(world)}
+    while started:
+        child, status = os.wait()
+        started.discard(child)
+        if status != 0:
+            for other in started:
+                os.kill(other, signal.SIGKILL)
+            sys.exit(1)
 
 
 if __name__ == "__main__":
