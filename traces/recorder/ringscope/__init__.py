@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records how a PyTorch training job under context parallelism actually ran, for RingScope to open.
 
+Without a recording, check_merge() says whether a tensor is the merge of partial attention outputs. simulate() runs an
+attention function over the shards of a ring.
+
 Each rank writes its own files into the folder; FORMAT.md describes them. Recording does not change the job's numbers.
 At the end, everything that was wrapped is restored.
 
@@ -13,18 +16,28 @@ import contextlib
 
 from ._exits import reason
 from ._harmless import described, harmless, print_error
+from ._merge_check import MergeCheck, check_merge
+from ._merge_mistakes import MergeKind
 from ._recording import Recording
+from ._simulate import RankVerdict, Simulation, StepVerdict, simulate
 from .annotations import attention, auxiliary_loss, block, buffer
 from .cpu_ring import cpu_context_parallel
 
 __all__ = [
+    "MergeCheck",
+    "MergeKind",
+    "RankVerdict",
+    "Simulation",
+    "StepVerdict",
     "attention",
     "auxiliary_loss",
     "block",
     "buffer",
+    "check_merge",
     "cpu_context_parallel",
     "log",
     "record",
+    "simulate",
     "start",
     "stop",
 ]
