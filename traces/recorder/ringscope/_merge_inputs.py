@@ -25,10 +25,10 @@ class Roundoff:
 
 @dataclass
 class Rows:
-    """The tensors of a merge. R partials, N rows (tokens × heads), D features; everything is float64.
+    """The tensors of a merge. There are R partials, N rows and D features. Everything is float64.
 
-    partials [R, N, D], lses [R, N], out [N, D], lse [N] or None, sinks [N] or None. `shape` is the shape of `out`
-    without features, and `heads` its dimension that counts heads.
+    The shapes are partials [R, N, D], lses [R, N], out [N, D], lse [N] or None, sinks [N] or None.
+    The field `shape` is the shape of `out` without features. The field `heads` is its dimension that counts heads.
     """
 
     partials: torch.Tensor

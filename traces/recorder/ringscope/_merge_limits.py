@@ -2,16 +2,17 @@
 """Merges in float64, and how far rounding takes a right one.
 
 A merge weighs partial i of R by w_i = b^(l_i − L), where L = log_b Σ b^l_i. The limits follow the operations of a
-merge in the arithmetic type with unit roundoff u, and are worst cases:
+merge in the type of the arithmetic. That type has the unit roundoff u. The limits are worst cases.
 
-- A sum or product of n terms has the relative error γ_n = n·u / (1 − n·u): N. J. Higham, Accuracy and Stability of
-  Numerical Algorithms, 2nd edition, Lemma 3.1.
-- The exponent of w_i is a difference of numbers of size |l_i| and |L|. A change of base takes two roundings more, and a
-  running L takes one per merge: P. Blanchard, D. J. Higham and N. J. Higham, Accurately computing the log-sum-exp and
-  softmax functions, IMA Journal of Numerical Analysis 41 (2021), section 3.
-- The fast exponential of CUDA has an error of at most 2 + ⌊1.173·|x|⌋ ulp, and an ulp is at most 2u of the value:
-  CUDA C++ Programming Guide, table of intrinsic functions.
-- Storing a result rounds it once to the type of the tensor.
+A sum or product of n terms has the relative error γ_n = n·u / (1 − n·u) (Higham, Lemma 3.1). The exponent of w_i is a
+difference of numbers of size |l_i| and |L|. A change of base takes two roundings more, and a running L takes one per
+merge (Blanchard, section 3). The fast exponential of CUDA has an error of at most 2 + ⌊1.173·|x|⌋ ulp (CUDA). An ulp
+is at most 2u of the value. Storing a result rounds it once to the type of the tensor.
+
+The sources are these. Higham is N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 2002.
+Blanchard is P. Blanchard, D. J. Higham and N. J. Higham, Accurately computing the log-sum-exp and softmax functions,
+2021. The journal is the IMA Journal of Numerical Analysis 41. CUDA is the table of intrinsic functions in the CUDA
+C++ Programming Guide.
 """
 
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ _EXP_ULPS, _EXP_ULPS_PER_UNIT = 2, 1.173
 
 @dataclass
 class Merged:
-    """A merge in float64: out [N, D], lse [N] in natural units, and what the limits need of it.
+    """A merge in float64. The shapes are out [N, D] and lse [N]; the lse is in natural units.
 
-    masses [R, N]: exp(x_i − top), 0 for an empty partial. sink [N]: the same of the sink. top [N]: the shift.
+    The masses [R, N] are exp(x_i − top), and 0 for an empty partial. The sink [N] is the same for the sink. The shift
+    is top [N].
     """
 
     out: torch.Tensor

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mistakes that weigh partials wrongly, each as a linear map of masses to weights and a denominator.
 
-The masses of a row are those of each partial, of each partial in a base that is wrong by ln 2 or 1/ln 2, of a partial
-without keys that is taken with lse 0, of the sink, of the sink in the wrong base, and of an lse of 0.
+The first masses of a row are those of each partial. Then come those of each partial in a base that is wrong by ln 2
+or 1/ln 2. Then come those of partials whose missing keys are taken with lse 0. The last four are the sink, the sink in
+the wrong base, an lse of 0, and the number 1.
 """
 
 import enum

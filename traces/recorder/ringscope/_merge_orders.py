@@ -11,8 +11,9 @@ _MOST_FEATURES = 64  # features with which orders are compared
 
 
 def rounded_merges(rows, scale, sinks_in):
-    """Yields out [N, D] of running merges that round after each merge, from every start and in both directions, and of
-    weighted partials that are rounded before and after they are added."""
+    """Yields out [N, D] of running merges that round after each merge, from every start and in both directions.
+
+    Also yields sums of weighted partials that are rounded before and after they are added."""
     ranks = rows.partials.shape[0]
     orders = [[(start + step * turn) % ranks for turn in range(ranks)] for start in range(ranks) for step in (1, -1)]
     partials = clean(rows.partials, rows.lses)

@@ -85,7 +85,7 @@ class Simulation:
 
 @dataclass
 class _Setting:
-    """What all ranks share: whole q, k, v, the plan and the limits' roundoffs."""
+    """The data that all ranks share: whole q, k and v, the plan, and the roundoffs of the limits."""
 
     q: torch.Tensor
     k: torch.Tensor
@@ -121,9 +121,9 @@ def simulate(
 ):
     """Runs your attention function over the shards of a ring, in one process, and compares with fp64 attention.
 
-    attend: A function (q, k, v, mask) → (out, lse) for one block. q is [S, H, D], k and v [T, K, D], mask a bool tensor
-        [S, T] that is True where a query attends a key. out is [S, H, D], lse [S, H]. Scores are scaled by 1/√D. A
-        query without keys must have lse −inf. Blocks without any pair are not attended. A function that also has the
+    attend: A function (q, k, v, mask) → (out, lse) for one block. The inputs q [S, H, D], k and v [T, K, D] have K kv
+        heads. The mask is a bool tensor [S, T] that is True where a query attends a key. The results are out
+        [S, H, D] and lse [S, H]. Scores are scaled by 1/√D. A query without keys must have lse −inf. Blocks without any pair are not attended. A function that also has the
         parameters q_positions and k_positions gets the global positions [S] and [T].
     ranks: The number of ranks.
     balance: "contiguous", "head_tail" or "striped".

@@ -10,7 +10,9 @@ MASKS = ("full", "causal", "window")
 def owned_tokens(balance, tokens, ranks):
     """Returns the global positions of each rank's tokens, in the order in which the rank holds them.
 
-    contiguous: one slice per rank. head_tail: slices r and 2R − 1 − r of 2R. striped: every R-th token.
+    The balance contiguous gives one slice per rank. The balance head_tail gives slices r and 2R − 1 − r of 2R. The
+    balance striped gives every R-th token.
+
     Raises ValueError if the tokens do not divide.
     """
     if balance not in BALANCES:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention in float64, how far rounding takes a right one, and the mistakes of one block that can be named.
 
-The limits follow the operations of one block, in the arithmetic type with unit roundoff u (N. J. Higham, Accuracy and
-Stability of Numerical Algorithms, 2nd edition, Lemma 3.1, and the softmax analysis of Blanchard, Higham and Higham
-2021). A score is a sum of D products; the weights are rounded once to the type of v before they meet it, as flash
-kernels do; a sum over n keys has the relative error γ_n.
+The limits follow the operations of one block, in the type of the arithmetic. _merge_limits.py names the sources. A
+score is a sum of D products. The weights are rounded once to the type of v before they meet it, as in flash kernels.
+A sum over n keys has the relative error γ_n.
 """
 
 import math
