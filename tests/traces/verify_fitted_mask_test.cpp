@@ -99,6 +99,7 @@ struct DocumentsCase {
   std::int64_t begin, stride;     ///< tokens of rank 1
   std::int64_t border;            ///< first token of the second document
   std::int64_t second_entry = 0;  ///< border of batch entry 1 in its position ids; 0: one entry
+  DType dtype = DType::kFloat32;
 };
 
 /// Checks 12 tokens whose recorded positions start again at the border of the documents.
@@ -109,6 +110,7 @@ LayerCheck checkDocuments(const DocumentsCase& c) {
   const std::string border = std::to_string(c.border);
   spec.intent = c.intent + " documents=0-" + border + "," + border + "-12";
   spec.batch = c.second_entry > 0 ? 2 : 1;
+  spec.dtype = c.dtype;
   const auto trace = RecordedLayer(spec).record();
   for (const std::int64_t rank : {0, 1}) {
     std::vector<std::int64_t> positions;
@@ -141,6 +143,14 @@ TEST(VerifyFittedMaskTest, PositionsShowDocumentsThatBeginWithAShard) {
   const LayerCheck layer = checkDocuments({"mask=documents", 6, 1, 6});
   EXPECT_EQ(layer.fits, AttentionFits::kOther);
   EXPECT_LE(layer.worstRatio(), 1);
+}
+
+TEST(VerifyFittedMaskTest, OutputsOf16BitsDoNotShowTheDefaultScale) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    const LayerCheck layer = checkDocuments({"mask=documents", 6, 1, 6, 0, dtype});
+    EXPECT_TRUE(layer.within_documents);
+    EXPECT_EQ(layer.vague_scores, dtype == DType::kBFloat16) << "and may be unlike other layers";
+  }
 }
 
 TEST(VerifyFittedMaskTest, ShardsThatNumberTheirOwnTokensShowNoDocuments) {

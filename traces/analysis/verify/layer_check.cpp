@@ -111,6 +111,10 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   check.fits_words = found.words;
   check.dropped = found.dropped;
   check.stated_by = statedScores(trace, pass.layer, layer.head_dim).by;
+  check.within_documents = found.is == AttentionFits::kOther && found.mask.by_document;
+  check.vague_scores = widening.narrow_sums && check.stated_by == StatedBy::kNobody &&
+                       found.layer.scores.scale == layer.scores.scale &&
+                       found.layer.fitted_sinks.empty();
   if (found.is == AttentionFits::kOther) compareWithFitted(trace, found, backward, check);
   if (widening.narrow_sums && check.stated_by == StatedBy::kNobody) leaveOutVagueGradients(check);
   if (check.worstRatio() > 1)

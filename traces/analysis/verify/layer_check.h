@@ -27,6 +27,8 @@ struct LayerCheck {
   StatedBy stated_by = StatedBy::kNobody;    ///< source of the meant scale
   ScoreRule scores;                          ///< with which `tensors` were computed
   bool fitted_sinks = false;
+  bool within_documents = false;  ///< for kOther: documents that positions show
+  bool vague_scores = false;      ///< 16-bit out agrees with the default scale, and with others
   /// Its attention is inferred, and is not that of other layers.
   bool unlike_other_layers = false;
   std::string widened;         ///< a sentence: why limits are wider than usual; empty: they are not

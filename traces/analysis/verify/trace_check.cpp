@@ -175,7 +175,8 @@ void compareLayers(std::vector<LayerCheck>& layers) {
   if (all > 2 && std::ranges::all_of(layers, [&](const auto& layer) { return alike(layer) == 1; }))
     return;
   for (LayerCheck& layer : layers)
-    layer.unlike_other_layers = layer.fits == AttentionFits::kOther && 2 * alike(layer) <= all;
+    layer.unlike_other_layers =
+        layer.fits == AttentionFits::kOther && !layer.vague_scores && 2 * alike(layer) <= all;
 }
 
 /// Checks one layer. A layer that cannot be read does not silence the others.

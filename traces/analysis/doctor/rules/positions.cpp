@@ -122,7 +122,7 @@ bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings
                                       (ids.restarting < ids.wrong || ids.counted_on > 0);
                              }) ||
          std::ranges::any_of(readings.layers(), [](const LayerCheck& layer) {
-           return layer.fits == AttentionFits::kNothing;
+           return layer.fits == AttentionFits::kNothing || layer.within_documents;
          });
 }
 
