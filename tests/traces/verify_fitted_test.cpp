@@ -227,5 +227,28 @@ TEST(VerifyFittedTest, AnOutputOfNoAttentionIsUnknownAndNotWrong) {
   EXPECT_TRUE(layer.tensors.empty());
 }
 
+TEST(VerifyFittedTest, FewRowsShowNothingIfOtherLayersAreUnknown) {
+  const auto spoilt = [](std::int64_t rows) {
+    RecordedLayer recorded(importedLayer());
+    for (std::int64_t head = 0; head < 2; ++head)
+      for (std::int64_t token = 0; token < rows; ++token)
+        for (double& value : recorded.row(TensorKind::kOut, 0, head, token))
+          value = 1 - value * value;
+    return recorded.record();
+  };
+  const auto judged = [&](std::int64_t rows_of_others) {
+    const auto trace = spoilt(48), others = spoilt(rows_of_others);
+    const std::vector<TensorRecord> tensors(others->tensors().begin(), others->tensors().end());
+    for (const int number : {1, 2})
+      for (TensorRecord tensor : tensors) {
+        tensor.place.layer = Layer::of(number);
+        test::addTensor(*trace, tensor, *others->bytes(tensor));
+      }
+    return checkTrace(*trace).layers.front().right();
+  };
+  EXPECT_FALSE(judged(0)) << "the other layers are right";
+  EXPECT_TRUE(judged(64)) << "no row of the other layers agrees";
+}
+
 }  // namespace
 }  // namespace ringscope::traces

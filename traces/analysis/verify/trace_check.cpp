@@ -179,6 +179,22 @@ void compareLayers(std::vector<LayerCheck>& layers) {
         layer.fits == AttentionFits::kOther && !layer.vague_scores && 2 * alike(layer) <= all;
 }
 
+/// Takes back wrong layers whose attention only some of their own rows show to be meant, if most
+/// layers agree with nothing that is known. Such rows may agree by chance.
+void takeBackLonelyLayers(std::vector<LayerCheck>& layers) {
+  const auto unknown = std::ranges::count(layers, AttentionFits::kNothing, &LayerCheck::fits);
+  if (2 * unknown <= std::ssize(layers)) return;
+  for (LayerCheck& layer : layers) {
+    if (layer.fits != AttentionFits::kStated || layer.stated_by != StatedBy::kNobody ||
+        layer.worstRatio() <= 1 || layer.hypotheses.reproduced())
+      continue;
+    layer.fits = AttentionFits::kNothing;
+    layer.tensors.clear();
+    layer.skipped.emplace_back(
+        "most layers agree with no attention that RingScope tries, so what was meant is not known");
+  }
+}
+
 /// Checks one layer. A layer that cannot be read does not silence the others.
 LayerCheck checkedLayer(const Trace& trace, const LayerPass& pass,
                         const std::vector<WorldRank>& members, double work) {
@@ -218,6 +234,7 @@ TraceCheck checkLayers(const Trace& trace, double work) {
   for (const LayerPass& pass : passes)
     for (const auto& members : groups)
       check.layers.push_back(checkedLayer(trace, pass, members, share));
+  takeBackLonelyLayers(check.layers);
   compareLayers(check.layers);
   return check;
 }
