@@ -180,7 +180,7 @@ void compareLayers(std::vector<LayerCheck>& layers) {
 }
 
 /// Takes back wrong layers whose attention only some of their own rows show to be meant, if most
-/// layers agree with nothing that is known. Such rows may agree by chance.
+/// layers agree with nothing that is known. These rows may agree by chance.
 void takeBackLonelyLayers(std::vector<LayerCheck>& layers) {
   const auto unknown = std::ranges::count(layers, AttentionFits::kNothing, &LayerCheck::fits);
   if (2 * unknown <= std::ssize(layers)) return;
