@@ -120,8 +120,11 @@ class Search:
         return Found(Mistake(MergeKind.INPUT_NOT_FINITE, partial), 0.0, "out", judged.base)
 
     def _not_finite(self):
+        return next(filter(None, map(self._not_finite_in, self.judged)), None)
+
+    def _not_finite_in(self, judged):
         """Explains rows that are NaN, infinite or 0 though the merge is not."""
-        rows, judged = self.rows, self.judged[0]
+        rows = self.rows
         lost = ~torch.isfinite(rows.out).all(-1)
         if rows.lse is not None:
             lost |= torch.isnan(rows.lse) | (torch.isposinf(rows.lse) & torch.isfinite(judged.right.lse))

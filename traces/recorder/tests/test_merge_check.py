@@ -80,6 +80,11 @@ class Merges(unittest.TestCase):
         here = {"NONE", "UNKNOWN", "INPUT_NOT_FINITE"}
         self.assertEqual(here | set(MISTAKES), {kind.name for kind in MergeKind})
 
+    def test_an_overflow_is_named_in_the_base_that_it_shows(self):
+        tensors, options = arguments(draw_wrong(1, 5979))
+        result = check_merge(*tensors, **options)
+        self.assertEqual((result.kind, result.base), (MergeKind.MAX_NOT_SUBTRACTED, 2))
+
     def test_a_wrong_row_is_named_with_token_head_and_partial(self):
         partials, lses, out, lse = small()
         weights = torch.softmax(lses[1:, 2, 1], 0)
