@@ -121,7 +121,8 @@ double RecordedLayer::score(std::int64_t batch, std::int64_t head, std::int64_t 
   const auto k = row(TensorKind::kK, batch, head / (spec_.heads / spec_.kv_heads), key);
   double sum = 0;
   for (std::size_t d = 0; d < q.size(); ++d) sum = summed(sum + summed(q[d] * k[d]));
-  return summed(sum * scale());
+  const double score = summed(sum * scale()), cap = spec_.softcap;
+  return cap > 0 ? summed(cap * std::tanh(score / cap)) : score;
 }
 
 /// Merges the attention of one query row to some keys into out and lse, a rank's running result.
@@ -193,11 +194,12 @@ void RecordedLayer::backward() {
           if (!allows(query, key)) continue;
           const auto k = row(TensorKind::kK, b, kv, key), v = row(TensorKind::kV, b, kv, key),
                      dk = row(TensorKind::kDk, b, kv, key), dv = row(TensorKind::kDv, b, kv, key);
-          const double p =
-              std::exp(score(b, h, query, key) - row(TensorKind::kLse, b, h, query)[0]);
+          const double capped = score(b, h, query, key);
+          const double p = std::exp(capped - row(TensorKind::kLse, b, h, query)[0]);
+          const double of_cap = spec_.softcap > 0 ? capped / spec_.softcap : 0;
           double dp = 0;
           for (std::size_t d = 0; d < q.size(); ++d) dp += dout[d] * v[d];
-          const double ds = rounded(p * (dp - delta)), weight = rounded(p);
+          const double ds = rounded(p * (dp - delta) * (1 - of_cap * of_cap)), weight = rounded(p);
           for (std::size_t d = 0; d < q.size(); ++d) {
             dq[d] += ds * k[d] * scale;
             dk[d] += ds * q[d] * scale;

@@ -25,6 +25,7 @@ struct LayerSpec {
   bool sink_per_block = false;      ///< sinks are added once for each rank's keys
   std::vector<double> recorded_sinks{};  ///< recorded instead of `sinks`, if not empty
   double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
+  double softcap = 0;                    ///< of the scores; 0: none
 };
 
 /// Returns the description of a job of four ranks that computes attention itself.

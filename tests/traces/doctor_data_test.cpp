@@ -187,6 +187,9 @@ TEST(LabelsShiftedTwiceRuleTest, LabelsAreTheTokensAfterTheNext) {
             Verdict::kClear);
   EXPECT_EQ(findVerdict("labels_shifted_twice", headTail("11,16,17,-100", "13,14,15,-100")),
             Verdict::kClear);
+  const std::string two = inParts("12,-100,-100,-100", "16,-100,-100,-100");
+  EXPECT_EQ(findVerdict("labels_shifted_twice", two), Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("labels_shifted_twice", inThreeSteps(two)), Verdict::kFound);
   const auto not_shifted =
       answerFrom("labels_shifted_twice", inParts("10,11,12,13", "14,15,16,17"));
   ASSERT_EQ(not_shifted.verdict, Verdict::kNotObservable) << "the model shifts them";

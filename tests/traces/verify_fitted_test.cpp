@@ -80,6 +80,20 @@ TEST(VerifyFittedTest, UnrecordedSinksAreInferredPerHead) {
   EXPECT_LE(layer.worstRatio(), 1);
 }
 
+TEST(VerifyFittedTest, AnUnstatedSoftcapIsInferredBesideSinks) {
+  LayerSpec spec = importedLayer();
+  spec.sinks = {-1, 2.5};
+  spec.softcap = 2;
+  RecordedLayer recorded(spec);
+  for (const bool known : {true, false}) {
+    for (int rank = 0; !known && rank < 4; ++rank) recorded.leaveOut(TensorKind::kSinks, rank);
+    const LayerCheck layer = check(recorded);
+    EXPECT_EQ(layer.fits, AttentionFits::kOther) << known;
+    EXPECT_LE(layer.worstRatio(), 1) << known;
+    EXPECT_NEAR(layer.scores.softcap, 2, 1e-4) << known;
+  }
+}
+
 TEST(VerifyFittedTest, AttentionWithoutTheSinksOfItsLayerIsWrong) {
   LayerSpec spec = importedLayer();
   spec.recorded_sinks = {-1, 2.5};

@@ -32,6 +32,11 @@ double chanceOf(const LabelCounts& c) {
   return std::exp(std::lgamma(lost + 1) + std::lgamma(labels + 1) - std::lgamma(lost + labels + 2));
 }
 
+/// Reports whether too few labels are compared to tell in which way they are wrong.
+bool areTooFew(const LabelCounts& c) {
+  return c.targets < kFewTargets && c.wrong > 0;
+}
+
 LabelReading judge(const LabelCounts& c) {
   LabelReading reading;
   reading.recorded = true;
@@ -41,7 +46,7 @@ LabelReading judge(const LabelCounts& c) {
   reading.lost = c.lost;
   const bool as_in_shards = c.unlike_local == 0 && c.wrong + c.lost > 0;
   const bool twice = c.of_sequence.holds() || c.of_shard.holds();
-  if (c.targets < kFewTargets && c.wrong + c.lost > 0) {
+  if (areTooFew(c)) {
     reading.missing = "needs more targets than the " + std::to_string(c.targets) + " that it has";
   } else if (as_in_shards && c.wrong == 0) {
     reading.are = LabelsAre::kPerhapsPerShard;
@@ -110,7 +115,8 @@ LabelReading readLabels(const Trace& trace) {
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
   bool any_right = false, any_beyond = false;
   std::optional<LabelReading> perhaps;
-  LabelCounts pooled;
+  std::optional<Place> first_few;
+  LabelCounts pooled, few;
   std::set<std::pair<std::int32_t, std::vector<std::uint64_t>>> seen;
   for (const std::int32_t train_step : stepsWithLabels(trace))
     for (const auto& members : sequenceGroups(trace)) {
@@ -119,6 +125,11 @@ LabelReading readLabels(const Trace& trace) {
       if (!tokens) continue;
       const IntentRecord* meant = trace.intent(train_step, tokens->ranks().front().rank);
       const LabelCounts counts = countLabels(*tokens, meant);
+      if (areTooFew(counts)) {
+        few += counts;
+        if (!first_few) first_few = Place{train_step};
+        continue;
+      }
       LabelReading reading = judge(counts);
       reading.place = {train_step};
       if (reading.are == LabelsAre::kNextTokens) {
@@ -136,6 +147,11 @@ LabelReading readLabels(const Trace& trace) {
         return reading;
       }
     }
+  if (first_few) {
+    LabelReading reading = judge(few);
+    reading.place = *first_few;
+    return reading;
+  }
   if (!perhaps) return all;
   if (!any_beyond && perhaps->chance < kNoCoincidence) {
     perhaps->are = LabelsAre::kShiftedPerShard;

@@ -104,11 +104,9 @@ class Fitter {
 
   std::optional<FittedAttention> withOtherScores(const AttentionMask& mask) const {
     if (auto dropped = withoutPart(mask)) return dropped;
-    constexpr FittedParts kTried[] = {{true, false, false},
-                                      {false, false, true},
-                                      {false, true, false},
-                                      {true, false, true},
-                                      {true, true, false}};
+    constexpr FittedParts kTried[] = {
+        {true, false, false}, {false, false, true}, {false, true, false}, {true, false, true},
+        {true, true, false},  {false, true, true},  {true, true, true}};
     for (const FittedParts& parts : kTried) {
       if (parts.sinks && layer_.sinks) continue;
       const auto fit = fitScores(trace_, layer_, selection_, mask, parts);

@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "traces/analysis/verify/recompute/least_squares.h"
+
 namespace ringscope::traces {
 namespace {
 
@@ -23,7 +25,8 @@ struct FitRow {
 
 /// Rows of one query head on one rank.
 struct Unit {
-  std::size_t head = 0;  ///< of the layer
+  std::size_t head = 0;        ///< of the layer
+  std::optional<double> sink;  ///< of the head, if it is known
   std::vector<FitRow> rows;
 };
 
@@ -34,7 +37,7 @@ using Point = std::array<double, 3>;
 class UnitFit {
  public:
   UnitFit(const Unit& unit, std::size_t width, const FittedParts& parts)
-      : unit_(unit), width_(width), parts_(parts) {
+      : unit_(unit), width_(width), parts_(parts), has_sink_(parts.sinks || unit.sink.has_value()) {
     if (parts.scale) free_.push_back(0);
     if (parts.softcap) free_.push_back(1);
     if (parts.sinks) free_.push_back(2);
@@ -44,7 +47,8 @@ class UnitFit {
 
   /// Returns the point with the least error, from the best of some starting points.
   Point solve(const ScoreRule& stated) const {
-    Point best{std::log(stated.scale), std::log(std::max(stated.softcap, 1e-300)), 0};
+    Point best{std::log(stated.scale), std::log(std::max(stated.softcap, 1e-300)),
+               unit_.sink.value_or(0)};
     double least = std::numeric_limits<double>::infinity();
     const Point origin = best;
     for (const double by_scale : starts(parts_.scale, {1, 0.125, 0.25, 0.5, 2, 4, 8, 16}))
@@ -53,7 +57,7 @@ class UnitFit {
           Point at = origin;
           at[0] += std::log(by_scale);
           if (parts_.softcap) at[1] = std::log(by_cap * largestScore(std::exp(at[0])));
-          at[2] = sink;
+          if (parts_.sinks) at[2] = sink;
           const double error = squares(residuals(at));
           if (!(error < least)) continue;
           least = error;
@@ -94,9 +98,9 @@ class UnitFit {
     all.reserve(unit_.rows.size() * width_);
     std::vector<double> out(width_);
     for (const FitRow& row : unit_.rows) {
-      double largest = parts_.sinks ? at[2] : -std::numeric_limits<double>::infinity();
+      double largest = has_sink_ ? at[2] : -std::numeric_limits<double>::infinity();
       for (const double product : row.products) largest = std::max(largest, rule.score(product));
-      double sum = parts_.sinks ? std::exp(at[2] - largest) : 0;
+      double sum = has_sink_ ? std::exp(at[2] - largest) : 0;
       std::ranges::fill(out, 0.0);
       for (std::size_t j = 0; j < row.products.size(); ++j) {
         const double weight = std::exp(rule.score(row.products[j]) - largest);
@@ -128,11 +132,10 @@ class UnitFit {
     return at;
   }
 
-  /// Solves the damped normal equations of at most two unknowns.
+  /// Solves the damped normal equations, whose unknowns are scaled to slopes of length 1.
   Point stepFrom(const Point& at, const std::vector<double>& now, double damping) const {
     constexpr double kDelta = 1e-6;
-    std::vector<std::vector<double>> slopes;
-    slopes.reserve(free_.size());
+    std::vector<std::vector<double>> slopes, equations;
     for (const std::size_t i : free_) {
       Point moved = at;
       moved[i] += kDelta;
@@ -140,29 +143,28 @@ class UnitFit {
       for (std::size_t r = 0; r < now.size(); ++r)
         slopes.back()[r] = (slopes.back()[r] - now[r]) / kDelta;
     }
-    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
-      double sum = 0;
-      for (std::size_t r = 0; r < a.size(); ++r) sum += a[r] * b[r];
-      return sum;
-    };
-    Point step{};
-    const double a = dot(slopes[0], slopes[0]) * (1 + damping) + 1e-300, x = -dot(slopes[0], now);
-    if (free_.size() == 1) {
-      step[free_[0]] = x / a;
-      return step;
+    std::vector<double> lengths, sides;
+    for (const auto& slope : slopes) {
+      lengths.push_back(std::sqrt(dot(slope, slope)) + 1e-150);
+      sides.push_back(-dot(slope, now) / lengths.back());
     }
-    const double b = dot(slopes[0], slopes[1]), y = -dot(slopes[1], now),
-                 c = dot(slopes[1], slopes[1]) * (1 + damping) + 1e-300,
-                 determinant = a * c - b * b;
-    if (!(std::abs(determinant) > 0)) return step;
-    step[free_[0]] = (c * x - b * y) / determinant;
-    step[free_[1]] = (a * y - b * x) / determinant;
+    for (std::size_t i = 0; i < free_.size(); ++i) {
+      equations.emplace_back(free_.size(), 0);
+      for (std::size_t j = 0; j < free_.size(); ++j)
+        equations[i][j] = dot(slopes[i], slopes[j]) / (lengths[i] * lengths[j]);
+      equations[i][i] += damping;
+    }
+    Point step{};
+    const auto inverse = invertMatrix(std::move(equations));
+    for (std::size_t i = 0; inverse && i < free_.size(); ++i)
+      step[free_[i]] = dot((*inverse)[i], sides) / lengths[i];
     return step;
   }
 
   const Unit& unit_;
   std::size_t width_;
   FittedParts parts_;
+  bool has_sink_;
   std::vector<std::size_t> free_;
   double size_ = 0;
 };
@@ -206,9 +208,10 @@ FitRow rowOf(const LayerTensors& layer, const Selection& selection, const Attent
   return row;
 }
 
-/// Returns some rows of each query head and rank.
+/// Returns some rows of each query head and rank. `sinks` are those that are known, by head.
 std::vector<Unit> unitsOf(const LayerTensors& layer, const Selection& selection,
-                          const AttentionMask& mask, const Recorded& all) {
+                          const AttentionMask& mask, const Recorded& all,
+                          const std::vector<double>& sinks) {
   std::vector<Unit> units;
   const auto useful = usefulRows(layer, selection, mask);
   const auto heads = static_cast<std::size_t>(layer.groupSize());
@@ -222,6 +225,7 @@ std::vector<Unit> unitsOf(const LayerTensors& layer, const Selection& selection,
       for (const auto& [rank, indices] : by_rank) {
         Unit unit;
         unit.head = static_cast<std::size_t>(selection.groups[g].kv_head) * heads + h;
+        if (!sinks.empty()) unit.sink = sinks[unit.head];
         const std::size_t count = std::min(indices.size(), kRowsOfUnit);
         for (std::size_t n = 0; n < count; ++n)
           unit.rows.push_back(
@@ -247,7 +251,9 @@ std::optional<ScoreFit> fitScores(const Trace& trace, const LayerTensors& layer,
   const auto load = [&](TensorKind kind) { return layer.values(trace, kind, selection); };
   const Recorded all{load(TensorKind::kQ).values, load(TensorKind::kK).values,
                      load(TensorKind::kV).values, load(TensorKind::kOut)};
-  const std::vector<Unit> units = unitsOf(layer, selection, mask, all);
+  const auto known = layer.sinks && !parts.sinks ? trace.values(*layer.sinks) : std::nullopt;
+  const std::vector<Unit> units =
+      unitsOf(layer, selection, mask, all, known.value_or(std::vector<double>()));
   if (units.empty()) return std::nullopt;
   const auto width = static_cast<std::size_t>(layer.head_dim);
   std::vector<double> scales, softcaps;
