@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/model/config_checks.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/input_file.h"
 #include "traces/format/core/json.h"
@@ -13,10 +14,6 @@ namespace ringscope::engine {
 namespace {
 
 using nlohmann::json;
-
-void refuseUnless(bool fine, const std::string& source, const std::string& what) {
-  if (!fine) throw inputError(source + ": " + what);
-}
 
 std::int64_t positive(const json& j, const char* key, const std::string& source) {
   refuseUnless(j.contains(key) && j[key].is_number_integer(), source, std::string("lacks ") + key);
@@ -31,19 +28,6 @@ void refuseOutside(double value, double least, double most, const char* key,
                    const std::string& source) {
   refuseUnless(value >= least && value <= most, source,
                std::string(key) + " = " + json(value).dump() + " cannot be");
-}
-
-RopeScaling llama3Scaling(const json& j, const std::string& source) {
-  auto number = [&](const char* key) {
-    refuseUnless(j.contains(key) && j[key].is_number() && j[key].get<double>() > 0, source,
-                 std::string("rope scaling lacks a positive ") + key);
-    return j[key].get<double>();
-  };
-  const RopeScaling scaling{number("factor"), number("low_freq_factor"), number("high_freq_factor"),
-                            number("original_max_position_embeddings")};
-  refuseUnless(scaling.high_freq_factor > scaling.low_freq_factor, source,
-               "high_freq_factor must be above low_freq_factor");
-  return scaling;
 }
 
 /// Reads the rotary base and scaling. New configurations have both under rope_parameters; older
@@ -62,9 +46,7 @@ void readRope(LlamaConfig& c, const json& j, const std::string& source) {
       "partial_rotary_factor " + of_heads.dump() + " is not supported, only heads that turn whole");
   if (!scaling.is_object()) return;
   const std::string type = scaling.value("rope_type", scaling.value("type", "default"));
-  refuseUnless(type == "default" || type == "llama3", source,
-               "rope_type " + type + " is not supported, only default and llama3");
-  if (type == "llama3") c.rope_scaling = llama3Scaling(scaling, source);
+  if (type != "default") c.rope_scaling = readRopeScaling(type, scaling, source);
 }
 
 /// The differences between the families, with the defaults of transformers for missing values.
@@ -190,15 +172,8 @@ LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& sourc
 }
 
 nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
-  json rope = {{"rope_type", "default"}, {"rope_theta", rope_theta}};
-  if (rope_scaling)
-    rope = {{"rope_type", "llama3"},
-            {"rope_theta", rope_theta},
-            {"factor", rope_scaling->factor},
-            {"low_freq_factor", rope_scaling->low_freq_factor},
-            {"high_freq_factor", rope_scaling->high_freq_factor},
-            {"original_max_position_embeddings",
-             static_cast<std::int64_t>(rope_scaling->original_max_position_embeddings)}};
+  json rope = rope_scaling ? writeRopeScaling(*rope_scaling) : json{{"rope_type", "default"}};
+  rope["rope_theta"] = rope_theta;
   const FamilyTraits& traits = traitsOf(family);
   json config = {{"architectures", {traits.architecture}},
                  {"model_type", traits.model_type},

@@ -6,14 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace ringscope::engine {
+#include "engine/model/rope_scaling.h"
 
-/// Llama 3's scaling of rotary frequencies. Long wavelengths are stretched by `factor`, short ones
-/// stay, and wavelengths in between are blended (transformers, modeling_rope_utils.py).
-struct RopeScaling {
-  double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
-  double original_max_position_embeddings = 8192;
-};
+namespace ringscope::engine {
 
 /// Models that differ from a Llama in few points. Mistral has a sliding window, Qwen2 has biases of
 /// q, k and v, and Qwen3 normalises each head of q and k.
@@ -45,8 +40,8 @@ struct LlamaConfig {
 
   /// Parses the text of config.json; errors call it `source`. Reads the rotary base from
   /// rope_parameters (new) or rope_theta (old). Throws inputError that names an unsupported
-  /// setting: other model types, other rope scalings than llama3, biases of the MLP, other
-  /// activations, or a window in only some layers.
+  /// setting: another model type or rope scaling, biases of the MLP, another activation, or a
+  /// window in only some layers.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);
   /// Returns the configuration as the contents of config.json.

@@ -3,12 +3,16 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace ringscope::engine {
 
 namespace {
 
-at::Tensor scaled(const at::Tensor& inverse, const RopeScaling& s) {
-  constexpr double kTurn = 6.283185307179586;
+constexpr double kTurn = 6.283185307179586;
+
+at::Tensor blendedByLlama3(const at::Tensor& inverse, const RopeScaling& s) {
   const double longest = s.original_max_position_embeddings / s.low_freq_factor,
                shortest = s.original_max_position_embeddings / s.high_freq_factor;
   const at::Tensor wavelength = kTurn / inverse, stretched = inverse / s.factor;
@@ -19,6 +23,41 @@ at::Tensor scaled(const at::Tensor& inverse, const RopeScaling& s) {
                    at::where(wavelength < shortest, inverse, blended));
 }
 
+/// Peng et al., "YaRN: Efficient Context Window Extension of Large Language Models", section 3.2,
+/// as transformers computes it: a ramp between the dimensions that turn beta_fast and beta_slow
+/// times within the original length.
+at::Tensor blendedByYarn(const at::Tensor& inverse, const RopeScaling& s, double theta) {
+  const double dims = 2.0 * static_cast<double>(inverse.numel());
+  const auto dimension = [&](double turns) {
+    return dims * std::log(s.original_max_position_embeddings / (turns * kTurn)) /
+           (2 * std::log(theta));
+  };
+  double low = dimension(s.beta_fast), high = dimension(s.beta_slow);
+  if (s.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dims - 1);
+  if (low == high) high += 0.001;
+  const at::Tensor ramp =
+      ((at::arange(0, inverse.numel(), inverse.options()) - low) / (high - low)).clamp(0, 1);
+  return inverse / s.factor * ramp + inverse * (1 - ramp);
+}
+
+at::Tensor scaled(const at::Tensor& inverse, const LlamaConfig& config) {
+  const RopeScaling& s = *config.rope_scaling;
+  switch (s.kind) {
+    case RopeKind::kLinear:
+      return inverse / s.factor;
+    case RopeKind::kLlama3:
+      return blendedByLlama3(inverse, s);
+    case RopeKind::kYarn:
+      break;
+  }
+  return blendedByYarn(inverse, s, config.rope_theta);
+}
+
 }  // namespace
 
 at::Tensor Rotary::angles(const at::Tensor& position_ids, const LlamaConfig& config,
@@ -27,7 +66,7 @@ at::Tensor Rotary::angles(const at::Tensor& position_ids, const LlamaConfig& con
   const at::Tensor exponent =
       at::arange(0, config.head_dim, 2, angle_type) / static_cast<double>(config.head_dim);
   at::Tensor inverse = 1.0 / at::pow(config.rope_theta, exponent);  // [head_dim / 2]
-  if (config.rope_scaling) inverse = scaled(inverse, *config.rope_scaling);
+  if (config.rope_scaling) inverse = scaled(inverse, config);
   inverse = inverse.to(position_ids.device());
   const at::Tensor half =
       position_ids.to(angle_type).unsqueeze(-1) * inverse;  // [B, S, head_dim / 2]
@@ -36,7 +75,8 @@ at::Tensor Rotary::angles(const at::Tensor& position_ids, const LlamaConfig& con
 
 Rotary Rotary::of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type) {
   const at::Tensor angles = Rotary::angles(position_ids, config, type);
-  return {at::cos(angles).to(type), at::sin(angles).to(type)};
+  const double factor = config.rope_scaling ? config.rope_scaling->attention_factor : 1;
+  return {(at::cos(angles) * factor).to(type), (at::sin(angles) * factor).to(type)};
 }
 
 at::Tensor Rotary::apply(const at::Tensor& x) const {

@@ -142,7 +142,8 @@ DiffRecord StepEnds::rotary(const LlamaConfig& config, at::ScalarType type) cons
                    units =
                        at::cat({half, half}) * std::log(std::max(config.rope_theta, 2.0)) + kFew;
   const double u = unitRoundoff(type == at::kDouble ? at::kDouble : at::kFloat);
-  const at::Tensor limit = u * angles.abs() * units + 2 * unitRoundoff(type);
+  const double factor = config.rope_scaling ? config.rope_scaling->attention_factor : 1;
+  const at::Tensor limit = (u * angles.abs() * units + 2 * unitRoundoff(type)) * factor;
   DiffRecord diff = outsideLayers(train_step, Direction::kForward, "rotary");
   measureElements(
       diff,

@@ -39,12 +39,38 @@ TEST(LlamaConfigTest, RotaryScalingIsReadInBothSpellingsAndOthersAreRefused) {
     const auto again = LlamaConfig::parse(config.toJson("float32").dump(), "written");
     EXPECT_EQ(again.rope_scaling->original_max_position_embeddings, 512);
   }
-  EXPECT_ERROR(LlamaConfig::parse(configText(R"(,"rope_scaling":{"rope_type":"yarn","factor":2})"),
-                                  "config"),
-               ErrorCode::kInput, "rope_type yarn is not supported");
+  EXPECT_ERROR(LlamaConfig::parse(
+                   configText(R"(,"rope_scaling":{"rope_type":"dynamic","factor":2})"), "config"),
+               ErrorCode::kInput, "rope_type dynamic is not supported");
   EXPECT_ERROR(LlamaConfig::parse(
                    configText(R"(,"rope_scaling":{"rope_type":"llama3","factor":8})"), "config"),
                ErrorCode::kInput, "lacks a positive low_freq_factor");
+}
+
+TEST(RotaryTest, LinearScalingStretchesAllWavelengths) {
+  LlamaConfig plain, scaled;
+  scaled.rope_scaling = RopeScaling{RopeKind::kLinear, 4};
+  const at::Tensor positions = at::arange(64).unsqueeze(0);
+  EXPECT_TRUE(at::allclose(Rotary::angles(positions, scaled, at::kDouble) * 4,
+                           Rotary::angles(positions, plain, at::kDouble)));
+}
+
+/// Computed by _compute_yarn_parameters of transformers 5 for head_dim 16, theta 10,000, factor 4
+/// and 32 original positions.
+TEST(RotaryTest, YarnScalingEqualsThatOfTransformers) {
+  LlamaConfig config = LlamaConfig::parse(
+      configText(R"(,"head_dim":16,"rope_parameters":{"rope_type":"yarn","rope_theta":10000.0,)"
+                 R"("factor":4.0,"original_max_position_embeddings":32})"),
+      "config");
+  const at::Tensor angles = Rotary::angles(at::ones({1, 1}, at::kLong), config, at::kDouble);
+  const std::vector<double> expected = {1,      0.19764236,    0.025,   0.0079056947,
+                                        0.0025, 0.00079056947, 0.00025, 7.9056947e-05};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(angles[0][0][0][static_cast<std::int64_t>(i)].item<double>(), expected[i],
+                1e-6 * expected[i]);
+  EXPECT_NEAR(config.rope_scaling->attention_factor, 1.138629436111989, 1e-12);
+  const Rotary rotary = Rotary::of(at::zeros({1, 1}, at::kLong), config, at::kDouble);
+  EXPECT_NEAR(rotary.cos.max().item<double>(), config.rope_scaling->attention_factor, 1e-12);
 }
 
 /// The rule per frequency, as _compute_llama3_parameters of transformers defines it.
@@ -52,7 +78,7 @@ TEST(RotaryTest, Llama3ScalingStretchesLongWavelengthsOnly) {
   LlamaConfig config;
   config.head_dim = 64;
   config.rope_theta = 500000;
-  config.rope_scaling = RopeScaling{8, 1, 4, 512};
+  config.rope_scaling = RopeScaling{RopeKind::kLlama3, 8, 512, 1, 4};
   const at::Tensor one = at::ones({1, 1}, at::kLong);
   const at::Tensor cosine = Rotary::of(one, config, at::kDouble).cos[0][0][0];
   int stretched = 0, kept = 0, blended = 0;

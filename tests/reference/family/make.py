@@ -3,7 +3,7 @@
 process without sharding. No code of RingScope takes part.
 
     `pip install torch==2.11.0 transformers==5.23.0`
-    `python make.py`
+    `python make.py [MODEL ...]`
 
 The folder model/ of each model is what save_pretrained writes. Its norms and biases are random, so
 that an error in any of them shows. Other files are tokens.safetensors, ref.safetensors with `logits`
@@ -14,10 +14,11 @@ The loss is the mean over targets that are not -100. The first quarter of a sequ
 """
 import json
 import pathlib
+import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
 HERE = pathlib.Path(__file__).parent
 STEPS, BATCH, LENGTH, VOCABULARY = 3, 2, 32, 64
@@ -36,6 +37,13 @@ MODELS = {
     # A window, wider heads, stretched rotary wavelengths, another epsilon.
     "mistral": MistralConfig(**SHAPE, head_dim=16, sliding_window=12, rms_norm_eps=1e-5,
                              rope_parameters=LLAMA3),
+    # YaRN: another ramp of wavelengths, and larger cos and sin.
+    "llama_yarn": LlamaConfig(**SHAPE, head_dim=16,
+                              rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=4.0,
+                                                   original_max_position_embeddings=16)),
+    "llama_linear": LlamaConfig(**SHAPE, head_dim=16,
+                                rope_parameters=dict(rope_type="linear", rope_theta=1e4,
+                                                     factor=4.0)),
 }
 
 
@@ -85,5 +93,5 @@ def make(name, config):
     (folder / "ref.json").write_text(json.dumps({"steps_log": log}, indent=1) + "\n")
 
 
-for model_name, model_config in MODELS.items():
-    make(model_name, model_config)
+for model_name in sys.argv[1:] or MODELS:
+    make(model_name, MODELS[model_name])
