@@ -70,6 +70,9 @@ Seams limitedTo(const traces::AskedMistake& asked, const Seams& before, const Se
   limit(seams.attention.block, before.attention.block);
   limit(seams.attention.merge, before.attention.merge);
   limit(seams.attention.running, before.attention.running);
+  limit(seams.attention.stage, before.attention.stage);
+  limit(seams.attention.sinks, before.attention.sinks);
+  limit(seams.attention.first_sink, before.attention.first_sink);
   limit(seams.attention.backward, before.attention.backward);
   limit(seams.ring.group, before.ring.group);
   limit(seams.ring.kv, before.ring.kv);

@@ -2,9 +2,11 @@
 // Mistakes in the results of blocks and in how they are merged.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "engine/kernels/sinks.h"
 #include "engine/mistakes/seams.h"
 
 namespace ringscope::engine {
@@ -37,6 +39,29 @@ bool mergeByPlainExponentials(RunningResult& running, const AttentionResult& blo
   const bool any = is_undefined || lost(lse, kept) || lost(block.lse, added);
   lse.copy_(sum.log());
   return any;
+}
+
+/// Returns which of a block's rows have a key in its pieces: [rows], true or false.
+at::Tensor rowsWithKeys(const std::vector<Piece>& pieces, const at::Tensor& lse) {
+  at::Tensor has_key = at::zeros({lse.size(2)}, lse.options().dtype(at::kBool));
+  for (const Piece& piece : pieces) {
+    const bool is_band = piece.mask == traces::PieceMask::kTileMask;
+    const std::int64_t first = is_band ? piece.k_begin - piece.band_high : piece.q_begin,
+                       end = is_band ? piece.k_end - piece.band_low : piece.q_end;
+    has_key.slice(0, std::max(piece.q_begin, first), std::min(piece.q_end, end)).fill_(true);
+  }
+  return has_key;
+}
+
+/// Adds exp(sink) of each head to the denominator of some rows. Returns whether any row changed.
+bool addToRows(RunningResult& running, const at::Tensor& sinks, const at::Tensor& rows) {
+  if (!rows.any().item<bool>()) return false;
+  RunningResult sunk = running;
+  applySinks(sunk, sinks);
+  const at::Tensor of_rows = rows.view({1, 1, -1});
+  running.out = at::where(of_rows.unsqueeze(-1), sunk.out, running.out);
+  running.lse = at::where(of_rows, sunk.lse, running.lse);
+  return true;
 }
 
 }  // namespace
@@ -76,6 +101,35 @@ void injectNanFromOneRank(Seams& seams) {
   extend(seams.attention.block, [](const SeamPlace& at, const Piece&, AttentionResult& block) {
     if (at.source_rank == at.cpRank())
       block.out[0][0][0].fill_(std::numeric_limits<double>::quiet_NaN());
+  });
+}
+
+/// The merged result is taken as it is, without the layer's sinks.
+void injectSinksDropped(Seams& seams) {
+  extend(seams.attention.sinks, [](const SeamPlace&, at::Tensor& sinks) { sinks = at::Tensor(); });
+}
+
+/// Every block's softmax has the sinks, so that a row counts them once per block with keys for it.
+void injectSinksOnEveryBlock(Seams& seams) {
+  extend(seams.attention.stage, [](const SeamPlace&, const std::vector<Piece>& pieces,
+                                   const at::Tensor& sinks, RunningResult& running) {
+    if (sinks.defined()) addToRows(running, sinks, rowsWithKeys(pieces, running.lse));
+  });
+  injectSinksDropped(seams);
+}
+
+/// Each rank takes the layer's first sinks, whichever heads it attends.
+void injectSinksNotCutByHeads(Seams& seams) {
+  extend(seams.attention.first_sink, [](const SeamPlace&, std::int64_t& first) { first = 0; });
+}
+
+/// A block without a key for a row is merged with out 0 and an lse of 0 instead of −∞.
+void injectNeutralElementWrong(Seams& seams) {
+  const auto changed = watchedFlag(seams, "neutral_element_wrong");
+  extend(seams.attention.stage, [changed](const SeamPlace&, const std::vector<Piece>& pieces,
+                                          const at::Tensor&, RunningResult& running) {
+    const at::Tensor zeros = at::zeros({running.lse.size(1)}, running.lse.options());
+    if (addToRows(running, zeros, rowsWithKeys(pieces, running.lse).logical_not())) *changed = true;
   });
 }
 

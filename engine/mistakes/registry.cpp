@@ -42,6 +42,7 @@ void injectMissingPositionIds(Seams& seams);
 void injectMissingRopeBuffer(Seams& seams);
 void injectNaiveSumMerge(Seams& seams);
 void injectNanFromOneRank(Seams& seams);
+void injectNeutralElementWrong(Seams& seams);
 void injectNoSkipFutureBlock(Seams& seams);
 void injectNonContiguousKv(Seams& seams);
 void injectNormCountsReplicas(Seams& seams);
@@ -53,6 +54,9 @@ void injectRecomputeDiffers(Seams& seams);
 void injectRingBypassed(Seams& seams);
 void injectSameBatchOnDpRanks(Seams& seams);
 void injectShiftLabelsPerShard(Seams& seams);
+void injectSinksDropped(Seams& seams);
+void injectSinksNotCutByHeads(Seams& seams);
+void injectSinksOnEveryBlock(Seams& seams);
 void injectStaleKvInBackward(Seams& seams);
 void injectUnbalancedUnshard(Seams& seams);
 void injectUnevenShards(Seams& seams);
@@ -65,18 +69,17 @@ namespace {
 const std::vector<std::string> kAnywhere = {"rank", "layer", "step"}, kLayers = {"layer", "step"},
                                kRanks = {"rank", "step"}, kSteps = {"step"};
 
+InjectableMistake inAnyBuffer(const char* id, void (*inject)(Seams&)) {
+  return {id, inject, false, kSteps, {}, "position_ids"};
+}
+
 }  // namespace
 
 const std::vector<InjectableMistake>& injectableMistakes() {
   static const std::vector<InjectableMistake> kMistakes = {
       {"aliased_buffer", injectAliasedBuffer, false, kSteps},
       {"balance_cuts_documents", injectBalanceCutsDocuments, true},
-      {"balance_differs_between_buffers",
-       injectBalanceDiffersBetweenBuffers,
-       false,
-       kSteps,
-       {},
-       "position_ids"},
+      inAnyBuffer("balance_differs_between_buffers", injectBalanceDiffersBetweenBuffers),
       {"balance_without_causal", injectBalanceWithoutCausal},
       {"causal_on_every_block", injectCausalOnEveryBlock, false, kAnywhere},
       {"clip_before_reduce", injectClipBeforeReduce, false, kSteps},
@@ -105,6 +108,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"missing_rope_buffer", injectMissingRopeBuffer, false, kRanks},
       {"naive_sum_merge", injectNaiveSumMerge, false, kAnywhere},
       {"nan_from_one_rank", injectNanFromOneRank, false, kAnywhere, kAnywhere},
+      {"neutral_element_wrong", injectNeutralElementWrong, false, kLayers},
       {"no_skip_future_block", injectNoSkipFutureBlock, false, kAnywhere},
       {"non_contiguous_kv", injectNonContiguousKv, false, kLayers},
       {"norm_counts_replicas", injectNormCountsReplicas, false, kSteps},
@@ -116,6 +120,9 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"ring_bypassed", injectRingBypassed, false, kLayers},
       {"same_batch_on_dp_ranks", injectSameBatchOnDpRanks},
       {"shift_labels_per_shard", injectShiftLabelsPerShard, false, kSteps},
+      {"sinks_dropped", injectSinksDropped, false, kLayers},
+      {"sinks_not_cut_by_heads", injectSinksNotCutByHeads, false, kSteps},
+      {"sinks_on_every_block", injectSinksOnEveryBlock, false, kLayers},
       {"stale_kv_in_backward", injectStaleKvInBackward, false, kAnywhere},
       {"unbalanced_unshard", injectUnbalancedUnshard},
       {"uneven_shards", injectUnevenShards, true},

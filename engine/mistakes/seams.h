@@ -118,6 +118,14 @@ struct AttentionSeams {
                  std::int64_t q_begin) { mergeBlock(sum, part, q_begin); };
   /// The running result after each piece.
   Adjust<RunningResult&> running = kUnchanged;
+  /// By ring and all_gather, after each block: the running result of all rows. A block may have no
+  /// pieces. `sinks`, [Hq], are those of the rank's heads; undefined if the layer has none.
+  Adjust<const std::vector<Piece>&, const at::Tensor& /*sinks*/, RunningResult&> stage = kUnchanged;
+  /// The sinks of the rank's heads, before they join the merged result.
+  Adjust<at::Tensor& /*sinks*/> sinks = kUnchanged;
+  /// By ulysses and hybrid: the index of the first sink that belongs to this rank's heads. at.place
+  /// has no layer.
+  Adjust<std::int64_t&> first_sink = kUnchanged;
   /// Before the gradients of a block are computed.
   Adjust<BackwardInputs&> backward = kUnchanged;
 };

@@ -63,6 +63,14 @@ const std::vector<Prepared> kPrepared = {
        c.balance = Balance::kHeadTail;
      }},
     {"uneven_shards", [](TrainConfig& c) { c.seq_len = 71; }},
+    {"sinks_dropped", [](TrainConfig& c) { c.sinks = true; }},
+    {"sinks_on_every_block", [](TrainConfig& c) { c.sinks = true; }},
+    {"sinks_not_cut_by_heads",
+     [](TrainConfig& c) {
+       c.sinks = true;
+       c.strategy = Strategy::kUlysses;
+     }},
+    {"neutral_element_wrong", [](TrainConfig& c) { c.balance = Balance::kNone; }},
     {"same_batch_on_dp_ranks",
      [](TrainConfig& c) {
        c.cp = 1;

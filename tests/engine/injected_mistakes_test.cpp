@@ -58,7 +58,12 @@ TEST_P(AttendMistakeTest, ChangesItsNumbers) {
 }
 
 constexpr const char* kAll = "dk dq dv lse out";
+constexpr const char* kAllAndSinks = "dk dq dsinks dv lse out";
 constexpr const char* kGradients = "dk dq dv";
+
+void useSinks(AttendInput& input, AttendConfig&) {
+  input.sinks = at::tensor({-1.0, 0.5, 1.0, 2.0}, at::kFloat);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Matrix, AttendMistakeTest,
@@ -66,6 +71,15 @@ INSTANTIATE_TEST_SUITE_P(
         AttendCase{"unbalanced_unshard", kAll}, AttendCase{"naive_sum_merge", "dk dq out"},
         AttendCase{"lse_overflow", kAll, [](AttendInput& in, AttendConfig&) { in.scale = 40; }},
         AttendCase{"lse_low_precision", kAll}, AttendCase{"lse_base2", kAll},
+        AttendCase{"neutral_element_wrong", kAll},
+        AttendCase{"sinks_dropped", kAllAndSinks, useSinks},
+        AttendCase{"sinks_on_every_block", kAllAndSinks, useSinks},
+        AttendCase{"sinks_not_cut_by_heads", kAllAndSinks,
+                   [](AttendInput& in, AttendConfig& config) {
+                     useSinks(in, config);
+                     config.cp = 2;
+                     config.strategy = traces::Strategy::kUlysses;
+                   }},
         AttendCase{"causal_on_every_block", kAll}, AttendCase{"no_skip_future_block", kAll},
         AttendCase{"mask_dropped", kAll,
                    [](AttendInput& in, AttendConfig&) { in.mask = Mask::slidingWindow(9); }},

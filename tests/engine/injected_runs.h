@@ -44,6 +44,14 @@ inline bool passesBlocksOn(const traces::RunSpec& run) {
   return hasRing(run) && run.strategy != traces::Strategy::kAllGather;
 }
 
+/// Reports whether attention is recorded such that it can be recomputed closely.
+inline bool isJudged(const traces::RunSpec& run) {
+  return run.command == traces::Command::kTrain && run.dropout == 0 && !run.fp8;
+}
+inline bool hasJudgedSinks(const traces::RunSpec& run) {
+  return isJudged(run) && run.sinks;
+}
+
 inline const std::vector<Injected> kMistakes = {
     {"missing_position_ids", always},
     {"naive_sum_merge", always},
@@ -96,6 +104,19 @@ inline const std::vector<Injected> kMistakes = {
     {"missing_rope_buffer", [](const auto& run) { return isCut(run) || hasDocuments(run); }},
     // The scale of attend's scores is not recorded.
     {"lse_base2", [](const auto& run) { return run.command == traces::Command::kTrain; }},
+    // The rules need the q and k that only training records. The results of dropout do not show
+    // which sinks took part.
+    {"sinks_dropped", hasJudgedSinks},
+    {"sinks_on_every_block",
+     [](const auto& run) { return hasJudgedSinks(run) && hasRing(run) && !sharesHeads(run); }},
+    {"sinks_not_cut_by_heads",
+     [](const auto& run) { return hasJudgedSinks(run) && sharesHeads(run); }},
+    // With a balance nearly every row has keys of every rank.
+    {"neutral_element_wrong",
+     [](const auto& run) {
+       return isJudged(run) && hasRing(run) && !sharesHeads(run) && !isBalanced(run) &&
+              run.mask == traces::MaskKind::kCausal;
+     }},
     // One rank merges no running result.
     {"lse_low_precision", isCut},
     // The dropped weights are not recorded, nor are q and k of attend. FP8 may round more than the

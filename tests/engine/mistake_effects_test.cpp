@@ -85,7 +85,8 @@ void addStrategies(std::vector<SmallRun>& all) {
   });
   addTraining(all, "all_gather", 2,
               [](TrainConfig& c) { c.strategy = Strategy::kAllGather, c.mask = MaskKind::kFull; });
-  addTraining(all, "ulysses", 2, [](TrainConfig& c) { c.strategy = Strategy::kUlysses; });
+  addTraining(all, "ulysses", 2,
+              [](TrainConfig& c) { c.strategy = Strategy::kUlysses, c.sinks = true; });
   addTraining(all, "hybrid", 4, [](TrainConfig& c) {
     c.strategy = Strategy::kHybrid, c.ulysses = 2, c.rotate = Rotate::kAllToAll;
   });

@@ -49,7 +49,8 @@ class SeamLog {
     watch("buffers.cut", cut);
     watch("buffers.sharded", sharded);
     watch("buffers.joined", joined);
-    auto& [attended, schedule, heads, dropout, block, merge, running, backward] = attention;
+    auto& [attended, schedule, heads, dropout, block, merge, running, stage, sinks, first_sink,
+           backward] = attention;
     watch("attention.layout", attended);
     watch("attention.schedule", schedule);
     watch("attention.heads", heads);
@@ -57,6 +58,9 @@ class SeamLog {
     watch("attention.block", block);
     watch("attention.merge", merge);
     watch("attention.running", running);
+    watch("attention.stage", stage);
+    watch("attention.sinks", sinks);
+    watch("attention.first_sink", first_sink);
     watch("attention.backward", backward);
     auto& [group, kv, dkv] = ring;
     watch("ring.group", group);

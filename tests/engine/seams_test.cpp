@@ -130,6 +130,18 @@ TEST(SeamsTest, RecomputationAndHeadsAreReachedWhereARunHasThem) {
   EXPECT_EQ(byLayer(log.calls("attention.heads")).size(), 2 * layers * 2);
 }
 
+TEST(SeamsTest, EachRankOfUlyssesTakesItsSinks) {
+  test::SeamLog log;
+  TrainConfig config;
+  config.cp = 2;
+  config.steps = 1;
+  config.strategy = traces::Strategy::kUlysses;
+  config.sinks = true;
+  const auto layers = static_cast<std::size_t>(train(log, config).model.num_hidden_layers);
+  EXPECT_EQ(log.calls("attention.first_sink").size(), 2 * layers);
+  EXPECT_EQ(log.calls("attention.sinks").size(), 2 * layers);
+}
+
 class AttendSeamsTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(AttendSeamsTest, AttendReachesTheSameSeams) {
@@ -146,7 +158,7 @@ TEST_P(AttendSeamsTest, AttendReachesTheSameSeams) {
                                     "attention.dropout", "attention.running",  "attention.schedule",
                                     "buffers.cut",       "buffers.cuts",       "buffers.joined",
                                     "buffers.layout",    "buffers.padding",    "checks.refusal",
-                                    "ring.group"};
+                                    "attention.sinks",   "attention.stage",    "ring.group"};
   const std::string strategy = GetParam();
   if (strategy != "all_gather") expected.insert({"ring.kv", "ring.dkv"});
   if (strategy == "ulysses" || strategy == "hybrid") expected.insert("attention.heads");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences of findings about what attention computed of its blocks, forward and backward.
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <string>
 
 #include "tests/facts/finding_facts.h"
 
@@ -76,6 +78,28 @@ class AttentionFacts : FindingFacts {
     EXPECT_EQ(number(7), wrong);
     EXPECT_EQ(number(8), heads);
     EXPECT_EQ(f_.place.layer.value(), 0);
+    EXPECT_EQ(step_, 0);
+  }
+
+  void ofMissingPart() const {
+    static const std::map<std::string, std::string> kLacks = {
+        {"sinks_dropped", "attention without sinks; the layer has \\d+ recorded sinks"},
+        {"sinks_on_every_block",
+         "the layer's sinks added once for each (?:rank whose keys|chunk of keys that) a row "
+         "attends|"
+         "the layer's sinks added once for each of \\d+ ranks"},
+        {"sinks_not_cut_by_heads",
+         "the first \\d+ sinks? of the layer on each of \\d+ ranks that share the heads, "
+         "whichever heads the rank has"},
+        {"neutral_element_wrong",
+         "attention in which each rank without a key for a row counts as a block whose "
+         "log-sum-exp is 0"}};
+    ASSERT_TRUE(says(
+        "^Computed again in fp64, the recorded output agrees with (?:" + kLacks.at(c_.mistake) +
+        ")\\. With what is stated, out is off by up to (\\S+|\\S+ [kMG])× what rounding "
+        "explains\\. (\\d+) of (\\d+) computed layers? lack it\\."));
+    EXPECT_GE(number(2), 1);
+    EXPECT_LE(number(2), number(3));
     EXPECT_EQ(step_, 0);
   }
 
@@ -228,6 +252,10 @@ const Sentences& attentionSentences() {
   static const Sentences kSentences = {
       {"lse_base2", compared<AttentionFacts, &AttentionFacts::ofBase>},
       {"gqa_group_broken", compared<AttentionFacts, &AttentionFacts::ofHeads>},
+      {"sinks_dropped", compared<AttentionFacts, &AttentionFacts::ofMissingPart>},
+      {"sinks_on_every_block", compared<AttentionFacts, &AttentionFacts::ofMissingPart>},
+      {"sinks_not_cut_by_heads", compared<AttentionFacts, &AttentionFacts::ofMissingPart>},
+      {"neutral_element_wrong", compared<AttentionFacts, &AttentionFacts::ofMissingPart>},
       {"lse_overflow", compared<AttentionFacts, &AttentionFacts::ofOverflow>},
       {"lse_low_precision", compared<AttentionFacts, &AttentionFacts::ofPrecision>},
       {"local_delta_in_backward", compared<AttentionFacts, &AttentionFacts::ofDelta>},

@@ -50,6 +50,12 @@ bool showsInPlan(const std::string& mistake, const Plan& plan) {
   if (mistake == "balance_cuts_documents") return cut && plan.dealing == Dealing::kPerDocument;
   if (isOneOf(mistake, {"cp_not_applied", "lse_low_precision", "lse_overflow", "uneven_shards"}))
     return cut;
+  if (mistake == "sinks_not_cut_by_heads") return plan.ulysses > 1 && !plan.fp8;
+  if (mistake == "sinks_dropped") return !plan.fp8;
+  if (mistake == "sinks_on_every_block") return ring && plan.ulysses == 1 && !plan.fp8;
+  // With a balance nearly every row has keys of every rank.
+  if (mistake == "neutral_element_wrong")
+    return ring && plan.ulysses == 1 && plan.causal && !jumps && !plan.fp8;
   if (mistake == "aliased_buffer") return cut && jumps;
   if (mistake == "wrong_buffer_dim") return cut && plan.ulysses == 1;
   return true;
@@ -109,6 +115,7 @@ void prepare(std::mt19937& random, const std::string& mistake, TrainConfig& conf
   if (mistake == "aliased_buffer") plan.batch = 2;
   if (mistake == "wrong_buffer_dim") plan.batch = plan.cp;
   config.batch = plan.batch * plan.dp;
+  config.sinks = mistake.starts_with("sinks_");
   config.recompute = mistake == "recompute_differs";
   if (mistake == "dropout_rng_reused") config.dropout = 0.2;
   if (mistake == "clip_before_reduce") config.max_norm = 0.1;

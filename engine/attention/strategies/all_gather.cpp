@@ -52,9 +52,9 @@ AttentionResult AllGatherAttention::forward(const at::Tensor& queries, const at:
   for (const RingStage& stage : schedule.stages) {
     const at::Tensor& kv = blocks[stage.source_rank.index()];
     worker_.attend(stage.pieces, place, group_.communicatorRank(stage.source_rank), q, kv[0], kv[1],
-                   running);
+                   sinks_, running);
   }
-  return BlockWorker::finished(std::move(running), q, sinks_);
+  return worker_.finished(std::move(running), q, sinks_, place);
 }
 
 AttentionGradients AllGatherAttention::backwardSums(const at::Tensor& dout_in,

@@ -100,7 +100,8 @@ PairPlaces BlockWorker::placesFor(GroupRank source_rank, const at::Tensor& q) co
 
 void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
                          GroupRank source_rank, const at::Tensor& q, const at::Tensor& k,
-                         const at::Tensor& v, RunningResult& running) const {
+                         const at::Tensor& v, const at::Tensor& sinks,
+                         RunningResult& running) const {
   Observer& observer = context_.observer;
   const WorldRank source = context_.worldRankFor(source_rank);
   const AttentionSeams& seams = context_.seams.attention;
@@ -132,7 +133,9 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
     }
     seams.running(at, running);
   }
-  if (running.lse.defined()) observer.tensor({TensorKind::kRunningLse}, place, running.lse, source);
+  if (!running.lse.defined()) return;
+  seams.stage(at, pieces, sinks, running);
+  observer.tensor({TensorKind::kRunningLse}, place, running.lse, source);
 }
 
 void addTo(const at::Tensor& dkv, const std::vector<KeyGradients>& parts) {
@@ -234,9 +237,10 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
   return engine::attendWholeBackward(in.q, in.k, in.v, pieces, attend_one);
 }
 
-AttentionResult BlockWorker::finished(RunningResult running, const at::Tensor& q,
-                                      const at::Tensor& sinks) {
+AttentionResult BlockWorker::finished(RunningResult running, const at::Tensor& q, at::Tensor sinks,
+                                      const Place& place) const {
   if (!running.out.defined()) running = emptyRunningResult(q);
+  context_.seams.attention.sinks(context_.seamPlace(place), sinks);
   applySinks(running, sinks);
   return {running.out.to(q.scalar_type()), running.lse};
 }

@@ -43,10 +43,11 @@ class BlockWorker {
               const ShardLayout& layout, HeadPart heads = {});
 
   /// Attends q, [B, Hq, S, D], to k and v, [B, Hkv, S_k, D], of cp rank `source_rank`, and merges
-  /// into `running`. A running result without tensors is empty.
+  /// into `running`. A running result without tensors is empty. `sinks` are only given to the seam
+  /// after the block.
   void attend(const std::vector<Piece>& pieces, const traces::Place& place, GroupRank source_rank,
               const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-              RunningResult& running) const;
+              const at::Tensor& sinks, RunningResult& running) const;
   /// Adds to dq, in fp32 (fp64 for fp64 inputs). Returns the parts of dk and dv. The caller adds
   /// them to the block's gradients, which may still be in flight.
   std::vector<KeyGradients> attendBackward(const std::vector<Piece>& pieces,
@@ -64,8 +65,8 @@ class BlockWorker {
                                          const at::Tensor& v, const AttentionResult& result) const;
   /// Applies sinks to the running result and converts out to q's type. Rows without a key have out
   /// 0 and lse -inf, or the sink if there is one.
-  static AttentionResult finished(RunningResult running, const at::Tensor& q,
-                                  const at::Tensor& sinks);
+  AttentionResult finished(RunningResult running, const at::Tensor& q, at::Tensor sinks,
+                           const traces::Place& place) const;
 
  private:
   /// Returns the dropout of one layer, which is the same in forward and backward.

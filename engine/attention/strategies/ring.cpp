@@ -60,13 +60,15 @@ AttentionResult RingAttention::forward(const at::Tensor& queries, const at::Tens
     const at::Tensor held = wire->unpacked(kv->held());
     context_.observer.tensor({TensorKind::kKv}, place, held,
                              context_.worldRankFor(cpRank(stage.source_rank)));
-    worker_.attend(stage.pieces, place, cpRank(stage.source_rank), q, held[0], held[1], running);
+    worker_.attend(stage.pieces, place, cpRank(stage.source_rank), q, held[0], held[1], sinks_,
+                   running);
     if (!stage.forwards_kv) break;
     finishKv(moving, schedule, stage, place);
     kv->advance();
   }
   if (keepsLastPacket()) last_packet_[layer] = kv->held();
-  return BlockWorker::finished(std::move(running), q, sinks_);
+  return worker_.finished(std::move(running), q, sinks_,
+                          placeFor(RingStep::none(), layer, Direction::kForward));
 }
 
 /// Returns the packet with which backward begins. Diagonal-last reuses the last packet of forward

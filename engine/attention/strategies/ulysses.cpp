@@ -65,7 +65,9 @@ void UlyssesAttention::setTrainStep(std::int32_t step) {
 
 void UlyssesAttention::setSinks(at::Tensor sinks) {
   if (sinks.defined()) {
-    const std::int64_t each = sinks.size(0) / group_.size(), first = group_.rank().value() * each;
+    const std::int64_t each = sinks.size(0) / group_.size();
+    std::int64_t first = group_.rank().value() * each;
+    context_.seams.attention.first_sink(context_.seamPlace({train_step_}), first);
     sinks = sinks.slice(0, first, first + each);
   }
   inner_->setSinks(std::move(sinks));

@@ -34,7 +34,7 @@ AttentionResult WholeAttention::forward(const at::Tensor& q, const at::Tensor& k
   const Place place = placeFor(RingStep::of(0), layer, Direction::kForward);
   const auto pieces = piecesAt(place);
   AttentionResult result = worker_.attendWhole(pieces, place, rounded(q), rounded(k), rounded(v));
-  return BlockWorker::finished({std::move(result.out), std::move(result.lse)}, q, sinks_);
+  return worker_.finished({std::move(result.out), std::move(result.lse)}, q, sinks_, place);
 }
 
 AttentionGradients WholeAttention::backwardSums(const at::Tensor& dout, const at::Tensor& q,

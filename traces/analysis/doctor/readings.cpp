@@ -46,8 +46,14 @@ const TargetWeights& Readings::targetWeights() const {
   return target_weights_.get([this] { return readTargetWeights(trace_); });
 }
 
+const std::vector<LayerCheck>& Readings::computedLayers() const {
+  return computed_layers_.get([this] { return recomputeLayers(trace_); });
+}
+
 const std::vector<LayerCheck>& Readings::layers() const {
-  return layers_.get([this] { return recomputeLayers(trace_); });
+  static const std::vector<LayerCheck> kNone;
+  const bool is_job = trace_.run() && trace_.run()->command == Command::kImport;
+  return is_job ? computedLayers() : kNone;
 }
 
 }  // namespace ringscope::traces

@@ -46,15 +46,18 @@ class Readings {
   Readings& operator=(const Readings&) = delete;
 
   const Trace& trace() const { return trace_; }
-  const BlockReading& blocks() const;             ///< readBlocks()
-  const CoverageReading& coverage() const;        ///< readCoverage()
-  const GradientScale& gradientScale() const;     ///< readGradientScale()
-  const LabelReading& labels() const;             ///< readLabels()
-  const LoggedLoss& loggedLoss() const;           ///< readLoggedLoss()
-  const MergeReading& merges() const;             ///< readMerges()
-  const TargetScale& targetScale() const;         ///< readTargetScale()
-  const TargetWeights& targetWeights() const;     ///< readTargetWeights()
-  const std::vector<LayerCheck>& layers() const;  ///< recomputeLayers()
+  const BlockReading& blocks() const;                     ///< readBlocks()
+  const CoverageReading& coverage() const;                ///< readCoverage()
+  const GradientScale& gradientScale() const;             ///< readGradientScale()
+  const LabelReading& labels() const;                     ///< readLabels()
+  const LoggedLoss& loggedLoss() const;                   ///< readLoggedLoss()
+  const MergeReading& merges() const;                     ///< readMerges()
+  const TargetScale& targetScale() const;                 ///< readTargetScale()
+  const TargetWeights& targetWeights() const;             ///< readTargetWeights()
+  const std::vector<LayerCheck>& computedLayers() const;  ///< recomputeLayers()
+  /// Returns the same for a job of another program, and nothing for a run of the engine, whose
+  /// rules judge the recorded stages.
+  const std::vector<LayerCheck>& layers() const;
 
  private:
   const Trace& trace_;
@@ -66,7 +69,7 @@ class Readings {
   MadeOnce<MergeReading> merges_;
   MadeOnce<TargetScale> target_scale_;
   MadeOnce<TargetWeights> target_weights_;
-  MadeOnce<std::vector<LayerCheck>> layers_;
+  MadeOnce<std::vector<LayerCheck>> computed_layers_;
 };
 
 }  // namespace ringscope::traces

@@ -17,6 +17,7 @@ namespace {
 
 /// Multiply-adds: about two seconds of one core.
 constexpr double kRecomputedWork = 1e9;
+constexpr double kRecomputedWorkOfRun = 1e8;  ///< other rules judge its recorded stages
 
 /// Returns the first wrong tensor of a layer; null: all are right.
 const TensorCheck* firstWrong(const LayerCheck& layer) {
@@ -91,8 +92,9 @@ Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
 }  // namespace
 
 std::vector<LayerCheck> recomputeLayers(const Trace& trace) {
-  if (!trace.run() || trace.run()->command != Command::kImport) return {};
-  return checkLayers(trace, kRecomputedWork).layers;
+  if (!trace.run()) return {};
+  const bool is_job = trace.run()->command == Command::kImport;
+  return checkLayers(trace, is_job ? kRecomputedWork : kRecomputedWorkOfRun).layers;
 }
 
 std::optional<Finding> recomputedFinding(const Readings& readings) {

@@ -11,8 +11,7 @@ namespace ringscope::traces {
 struct LayerCheck;
 class Readings;
 
-/// Recomputes attention layers of an imported recording, as many as a bound of work allows. Returns
-/// none for other recordings.
+/// Recomputes attention layers of a recording, as many as a bound of work allows.
 std::vector<LayerCheck> recomputeLayers(const Trace& trace);
 
 /// Finds the first layer of an imported recording whose recorded results are not attention as it

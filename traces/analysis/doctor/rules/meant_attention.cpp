@@ -47,15 +47,18 @@ constexpr MissingPart kEmpty = {
     "Begin with out = 0 and a log-sum-exp of −∞, and return the same for a block without keys; or "
     "do not merge such blocks at all."};
 
-/// An argument of attention is meant for certain. An attribute of a module is taken for its scale.
-Confidence confidenceIn(const LayerCheck& layer) {
+/// A run of the engine declares all that is meant, and an argument of attention is meant for
+/// certain. An attribute of a module is taken for its scale.
+Confidence confidenceIn(const Trace& trace, const LayerCheck& layer) {
+  const bool is_declared = trace.run() && trace.run()->command != Command::kImport;
   const bool of_call = layer.dropped == DroppedPart::kScale && layer.stated_by == StatedBy::kCall;
-  return of_call ? Confidence::kCertain : Confidence::kLikely;
+  return is_declared || of_call ? Confidence::kCertain : Confidence::kLikely;
 }
 
-Finding findingAt(const LayerCheck& layer, const MissingPart& missing, std::string others) {
+Finding findingAt(const Trace& trace, const LayerCheck& layer, const MissingPart& missing,
+                  std::string others) {
   const TensorCheck& out = layer.tensors.front();
-  return {.confidence = confidenceIn(layer),
+  return {.confidence = confidenceIn(trace, layer),
           .title = missing.title,
           .place = {layer.pass.train_step, layer.pass.layer, Direction::kForward, {}},
           .rank = out.worst.rank,
@@ -69,13 +72,13 @@ Finding findingAt(const LayerCheck& layer, const MissingPart& missing, std::stri
 }
 
 RuleResult answerAbout(const Readings& readings, const MissingPart& missing) {
-  const std::vector<LayerCheck>& layers = readings.layers();
+  const std::vector<LayerCheck>& layers = readings.computedLayers();
   const auto lacks = [&](const LayerCheck& layer) { return layer.dropped == missing.part; };
   const auto compared = [](const LayerCheck& layer) { return !layer.tensors.empty(); };
   const auto first = std::ranges::find_if(layers, lacks);
   const auto all = std::ranges::count_if(layers, compared);
   if (first != layers.end())
-    return found(findingAt(*first, missing,
+    return found(findingAt(readings.trace(), *first, missing,
                            std::to_string(std::ranges::count_if(layers, lacks)) + " of " +
                                describeCount(all, "computed layer") + " lack it."));
   if (all == 0) return notObservable("needs q, k, v and out of attention with their values");

@@ -102,6 +102,10 @@ const Need kNoSinksInAttention = {
     "ranks",
     "an input without sinks"};
 
+const Need kSinks = {[](Run run, Asked) { return run.sinks; },
+                     "changes nothing where layers have no sinks",
+                     "--sinks, or an input with sinks", [](RunSpec& run) { run.sinks = true; }};
+
 const Need kOtherProgram = {[](Run run, Asked) { return run.command == Command::kImport; },
                             "cannot be made by this engine", "a recorded job"};
 

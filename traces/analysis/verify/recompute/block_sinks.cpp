@@ -14,19 +14,26 @@ namespace {
 /// The division of a row's keys into blocks that are attended one after the other.
 enum class BlocksOf { kRanks, kChunks, kAllRanks };
 
-/// Attention with one sink per block, computed from attention without sinks. A plain row has out
-/// and Z = exp(lse). With n blocks the row is out · Z / (Z + n·exp(sink)).
+LayerTensors withoutSinks(LayerTensors layer) {
+  layer.sinks = nullptr;
+  layer.fitted_sinks.clear();
+  return layer;
+}
+
+/// Attention with one more sink per block, computed from a layer's attention. A row has out and
+/// Z = exp(lse). With n blocks the row is out · Z / (Z + n·exp(sink)).
 class SinkPerBlock {
  public:
-  SinkPerBlock(const Trace& trace, const LayerTensors& layer, const Selection& selection,
-               const AttentionMask& mask)
+  /// `sinks` are those to add; null: they are inferred.
+  SinkPerBlock(const Trace& trace, LayerTensors layer, const TensorRecord* sinks,
+               const Selection& selection, const AttentionMask& mask)
       : trace_(trace),
-        layer_(withoutSinks(layer)),
+        layer_(std::move(layer)),
         selection_(selection),
         mask_(mask),
         plain_(trace, layer_, selection, mask, false),
         recorded_(layer_.values(trace, TensorKind::kOut, selection).values) {
-    if (layer.sinks) sinks_ = trace.values(*layer.sinks);
+    if (sinks) sinks_ = trace.values(*sinks);
   }
 
   bool knowsSinks() const { return sinks_.has_value(); }
@@ -56,12 +63,6 @@ class SinkPerBlock {
     }
     const auto checks = compareAll(trace_, layer_, selection_, values, plain_.limits());
     return checks.front().worst.ratio() <= 1;
-  }
-
-  static LayerTensors withoutSinks(LayerTensors layer) {
-    layer.sinks = nullptr;
-    layer.fitted_sinks.clear();
-    return layer;
   }
 
   /// Returns the head of the layer of a row of [groups, heads of the group, rows].
@@ -130,14 +131,14 @@ class SinkPerBlock {
 
 bool countsEmptyBlocks(const Trace& trace, const LayerTensors& layer, const Selection& selection,
                        const AttentionMask& mask) {
-  if (!layer.complete(TensorKind::kOut) || layer.sinks) return false;
-  return SinkPerBlock(trace, layer, selection, mask).agreesWithEmptyBlocks();
+  if (!layer.complete(TensorKind::kOut)) return false;
+  return SinkPerBlock(trace, layer, nullptr, selection, mask).agreesWithEmptyBlocks();
 }
 
 std::optional<std::string> findBlockSinks(const Trace& trace, const LayerTensors& layer,
                                           const Selection& selection, const AttentionMask& mask) {
   if (!layer.complete(TensorKind::kOut)) return std::nullopt;
-  const SinkPerBlock attention(trace, layer, selection, mask);
+  const SinkPerBlock attention(trace, withoutSinks(layer), layer.sinks, selection, mask);
   const std::string sinks =
       attention.knowsSinks() ? "the layer's sinks" : "sinks, which are inferred from the rows,";
   if (attention.agrees(BlocksOf::kRanks))

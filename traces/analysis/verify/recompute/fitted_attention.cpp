@@ -25,7 +25,13 @@ class Fitter {
          const AttentionMask& mask, const std::vector<TensorCheck>& stated)
       : trace_(trace), layer_(layer), selection_(selection), mask_(mask), stated_(stated) {}
 
-  FittedAttention find() {
+  /// Finds the meant part that the attention lacks, where everything that was meant is stated.
+  FittedAttention findMissing() const {
+    const auto dropped = outIsWrong() ? withoutPart(mask_) : std::nullopt;
+    return dropped.value_or(as(AttentionFits::kStated, layer_, mask_, ""));
+  }
+
+  FittedAttention find() const {
     FittedAttention found = as(AttentionFits::kStated, layer_, mask_, "");
     const bool right = worstRatio(stated_) <= 1;
     const PositionDocuments shown =
@@ -255,10 +261,10 @@ class Fitter {
 FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
                              const Selection& selection, const AttentionMask& mask,
                              const std::vector<TensorCheck>& stated) {
+  const Fitter fitter(trace, layer, selection, mask, stated);
   // Runs of the engine declare all that was meant.
-  if (!trace.run() || trace.run()->command != Command::kImport)
-    return {AttentionFits::kStated, layer, mask, {}, ""};
-  return Fitter(trace, layer, selection, mask, stated).find();
+  const bool is_declared = !trace.run() || trace.run()->command != Command::kImport;
+  return is_declared ? fitter.findMissing() : fitter.find();
 }
 
 }  // namespace ringscope::traces
