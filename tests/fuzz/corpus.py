@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what the fuzzers start from into a folder: right inputs, by the writers of tests/hostile."""
 import json
+import pickle
 import struct
 import sys
 from pathlib import Path
@@ -70,6 +71,12 @@ def profiles():
     yield b"f" + b"\0".join(json.dumps(dump).encode() for dump in dumps)
 
 
+def pickles():
+    """The dumps of two ranks as PyTorch and Python pickle them, and one of them in every protocol."""
+    files = [path.read_bytes() for path in sorted((HERE.parent / "reference" / "flight_recorder_pickles").iterdir())]
+    return files + [pickle.dumps(pickle.loads(files[0]), protocol=protocol) for protocol in (2, 3, 4, 5)]
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -82,6 +89,7 @@ def main(folder):
         "recording": list(recordings()),
         "line": list(lines()),
         "profile": list(profiles()),
+        "pickle": pickles(),
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [

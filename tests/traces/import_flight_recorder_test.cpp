@@ -111,11 +111,9 @@ TEST_F(ImportFlightRecorder, SaysWhatADumpLacksAndWhichRanksAreMissing) {
   EXPECT_TRUE(anySays(one.lacks, "later than they were"));
 }
 
-TEST_F(ImportFlightRecorder, APickleIsRefusedWithTheWayToJson) {
+TEST_F(ImportFlightRecorder, APickleIsIgnoredBesideTheJsonThatWasMadeFromIt) {
   put(folder() + "/nccl_trace_rank_0", std::string("\x80\x02}q\x00.", 6));
-  EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "_dump_nccl_trace_json");
-  EXPECT_ERROR(openTrace(folder() + "/nccl_trace_rank_0"), ErrorCode::kInput, "is a pickle");
-  // Accepted when the JSON lies beside it.
+  EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "is a dump of version ''");
   write(0, {entry("nccl:all_reduce", 1, 10, 50)}, "[0]");
   EXPECT_EQ(imported().collectives, 1);
 }

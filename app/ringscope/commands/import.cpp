@@ -18,8 +18,8 @@ void defineImport(CLI::App& command, int&) {
   auto without = std::make_shared<std::string>();
   command
       .add_option("RECORDING", *input,
-                  "A folder of the Python recorder, files of PyTorch's profiler or Flight Recorder "
-                  "(JSON, one file per rank), or a .rscope file")
+                  "A folder of the Python recorder, files of PyTorch's profiler (JSON) or Flight "
+                  "Recorder (pickles or JSON), one file per rank, or a .rscope file")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(

@@ -43,9 +43,9 @@ bool beginsAsKineto(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfKineto(const std::string& folder);
 std::shared_ptr<ChunkSource> openKineto(const std::string& path);
 
-/// Recognise, find and open JSON of PyTorch's Flight Recorder: one dump, or a folder with one dump
-/// per rank. A pickled dump is rejected with instructions for converting it to JSON, because
-/// opening a pickle can run any code.
+/// Recognise, find and open dumps of PyTorch's Flight Recorder: one dump, or a folder with one dump
+/// per rank. A dump is JSON or a pickle. A pickle is read without running anything in it
+/// (flight_recorder/pickle.h).
 bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder);
 std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);

@@ -13,7 +13,7 @@ constexpr Format kFormats[] = {
     {"recorded PyTorch jobs (a folder)", nullptr, openRecording, filesOfRecording},
     {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
      openKineto, filesOfKineto},
-    {"dumps of PyTorch's Flight Recorder as JSON (a file, or a folder with one of each rank)",
+    {"dumps of PyTorch's Flight Recorder (a file, or a folder with one of each rank)",
      beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
 };
 

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <filesystem>
 
+#include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/profile/spelling.h"
 #include "traces/format/core/error.h"
+#include "traces/format/core/input_file.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/admission.h"
@@ -19,7 +21,8 @@ using nlohmann::json;
 /// Returns the rank in a file's name: "nccl_trace_rank_12.json" belongs to rank 12.
 WorldRank rankOfName(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().string();
-  if (name.ends_with(".json")) name.resize(name.size() - 5);
+  for (const std::string_view ending : {".json", ".pickle", ".pkl"})
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
   std::size_t digits = 0;
   while (digits < name.size() && digits < 6 &&
          std::isdigit(static_cast<unsigned char>(name[name.size() - 1 - digits])) != 0)
@@ -80,6 +83,21 @@ std::int32_t peerIn(const std::string& name, bool sends) {
   return peer < kMaxRanks ? peer : -1;
 }
 
+/// Returns the innermost line of an entry's stack that is not of PyTorch itself.
+std::string lineOfJob(const json& entry) {
+  const auto frames = entry.find("frames");
+  if (frames == entry.end() || !frames->is_array()) return "";
+  for (const json& frame : *frames) {
+    if (!frame.is_object()) continue;
+    const std::string file = textIn(frame, "filename");
+    if (file.empty() || file.find("/torch/") != std::string::npos || file.starts_with('<'))
+      continue;
+    return file.substr(file.rfind('/') + 1) + ":" + std::to_string(wholeIn(frame, "line")) + " (" +
+           textIn(frame, "name") + ")";
+  }
+  return "";
+}
+
 class DumpReader {
  public:
   explicit DumpReader(const std::string& path) : path_(path) {
@@ -88,7 +106,7 @@ class DumpReader {
   }
 
   Dump read() {
-    const json whole = readJson(path_);
+    const json whole = document();
     if (!whole.is_object()) throw inputError(path_ + " is no dump of the Flight Recorder");
     const std::string version = textIn(whole, "version");
     if (!version.starts_with("2."))
@@ -102,6 +120,15 @@ class DumpReader {
   }
 
  private:
+  json document() {
+    const std::string bytes = readFile(path_, kMaxJsonBytes);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    if (!isPickle({begin, bytes.size()})) return parseJson(bytes, path_);
+    PickledValue pickled = parsePickle(bytes, path_);
+    dump_.damage = std::move(pickled.damage);
+    return std::move(pickled.value);
+  }
+
   void readGroups(const json& whole) {
     const auto groups = whole.find("pg_config");
     if (groups == whole.end() || !groups->is_object()) return;
@@ -141,6 +168,7 @@ class DumpReader {
     constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
     if (call.posted_ns <= 0 || call.posted_ns > kMostNs) return void(++dump_.left_out);
     entry.is_gloo = name.starts_with("gloo:");
+    entry.where = lineOfJob(json_entry);
     const bool sends = call.name == "send", receives = call.name == "recv";
     call.kind = sends ? EventKind::kSend : receives ? EventKind::kReceive : EventKind::kCollective;
     call.bytes = receives ? bytesFrom(json_entry, "output_sizes", "output_dtypes")

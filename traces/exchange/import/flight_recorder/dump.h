@@ -14,14 +14,17 @@ struct DumpEntry {
   bool is_gloo = false;    ///< a Gloo call, whose posting alone is recorded
   bool timed_out = false;  ///< given up before it was complete
   bool started = false;
+  std::string where;  ///< the line of the job that called it, as in "train.py:7 (main)"; empty when
+                      ///< the dump has no stacks
 };
 
-/// A dump of PyTorch's Flight Recorder as JSON (torch/csrc/distributed/c10d/FlightRecorder.hpp),
-/// versions 2.x.
+/// A dump of PyTorch's Flight Recorder (torch/csrc/distributed/c10d/FlightRecorder.hpp), versions
+/// 2.x, as a pickle or as JSON.
 struct Dump {
   ProfiledRank rank;  ///< the rank without its calls
   std::vector<DumpEntry> entries;
   std::int64_t left_out = 0;   ///< entries that cannot be read
+  std::string damage;          ///< why the file could not be read to its end; empty when it could
   bool names_members = false;  ///< at least one group has a list of its ranks
 };
 

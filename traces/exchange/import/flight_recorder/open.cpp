@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "traces/exchange/import/flight_recorder/dump.h"
+#include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/format.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
@@ -12,21 +13,6 @@ namespace ringscope::traces {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool isPickle(std::span<const std::uint8_t> head) {
-  return head.size() > 1 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5;
-}
-
-[[noreturn]] void refusePickle(const std::string& path) {
-  throw inputError(
-      path +
-      " is a pickle, which can run any code when it is opened, so this program does not. If it is "
-      "a dump of the Flight Recorder, let the job write JSON in its place: "
-      "open(f\"nccl_trace_rank_{rank}.json\", "
-      "\"wb\").write(torch._C._distributed_c10d._dump_nccl_trace_json()); or turn one that you "
-      "trust into JSON: python3 -c 'import json, pickle, sys; json.dump(pickle.load(open(sys.argv["
-      "1], \"rb\")), open(sys.argv[1] + \".json\", \"w\"))' FILE");
-}
 
 /// Gives a group whose ranks no dump lists the ranks whose dumps name it.
 void completeGroups(std::vector<Dump>& dumps) {
@@ -95,10 +81,7 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
 
 std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
   std::vector<Dump> dumps;
-  for (const std::string& path : paths) {
-    if (isPickle(readFileHead(path))) refusePickle(path);
-    dumps.push_back(readDump(path));
-  }
+  for (const std::string& path : paths) dumps.push_back(readDump(path));
   completeGroups(dumps);
   ProfiledJob job;
   job.format = "PyTorch Flight Recorder";
@@ -108,6 +91,10 @@ std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
     ProfiledRank rank = dump.rank;
     rank.world_size = world_size;
     for (const DumpEntry& entry : dump.entries) rank.calls.push_back(entry.call);
+    if (!dump.damage.empty())
+      job.problems.push_back(rank.file + " could not be read to its end (" + dump.damage + "); " +
+                             describeCount(std::ssize(dump.entries), "call") +
+                             " before that were read");
     if (dump.left_out > 0)
       job.problems.push_back(rank.file + ": " + describeCount(dump.left_out, "call") +
                              " cannot be read and left out");
@@ -115,7 +102,8 @@ std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
   }
   checkOneJob(job);
   if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) { return rank.calls.empty(); }))
-    throw inputError(paths.front() + " holds no collective and no message");
+    throw inputError(!job.problems.empty() ? job.problems.front()
+                                           : paths.front() + " holds no collective and no message");
   sayLacks(job, dumps);
   return makeSource(std::move(job));
 }
@@ -145,7 +133,9 @@ std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
     const std::string path = at->path().string();
     const std::string name = at->path().filename().string();
     const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
-    if (!path.ends_with(".json") && !numbered) continue;
+    if (!path.ends_with(".json") && !path.ends_with(".pickle") && !path.ends_with(".pkl") &&
+        !numbered)
+      continue;
     if (beginsAsFlightRecorder(readFileHead(path))) found.push_back(path);
   }
   std::ranges::sort(found);

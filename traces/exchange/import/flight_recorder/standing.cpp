@@ -28,6 +28,13 @@ std::string callText(std::int64_t number, const DumpEntry& entry, const std::str
          ") of the process group '" + group + "'";
 }
 
+/// Returns where the first of the ranks whose dump has stacks called the collective.
+std::string calledAt(const std::map<WorldRank, const DumpEntry*>& callers) {
+  for (const auto& [rank, entry] : callers)
+    if (!entry->where.empty()) return "; rank " + toString(rank) + " called it at " + entry->where;
+  return "";
+}
+
 using Standings = std::map<std::pair<std::string, std::vector<WorldRank>>, GroupStanding>;
 
 Standings standings(const std::vector<Dump>& dumps) {
@@ -57,10 +64,10 @@ void addBehind(std::vector<std::string>& sentences, const std::string& group,
   for (const auto& [rank, last] : standing.last)
     (last < number ? behind[last] : there).push_back(rank);
   for (const auto& [last, ranks] : behind)
-    sentences.push_back(listed(ranks) + " had not called " +
-                        callText(number, *callers.begin()->second, group) + ", which " +
-                        listed(there) + " had; " + (ranks.size() == 1 ? "its" : "their") +
-                        " last was " + (last > 0 ? std::to_string(last) : "none"));
+    sentences.push_back(
+        listed(ranks) + " had not called " + callText(number, *callers.begin()->second, group) +
+        ", which " + listed(there) + " had; " + (ranks.size() == 1 ? "its" : "their") +
+        " last was " + (last > 0 ? std::to_string(last) : "none") + calledAt(callers));
 }
 
 /// Describes the first collective that a rank has called and not completed.
@@ -73,8 +80,10 @@ void addOpen(std::vector<std::string>& sentences, const std::string& group,
         (entry->timed_out ? given_up : waiting).push_back(rank);
     if (waiting.empty() && given_up.empty()) continue;
     const std::string call = callText(number, *callers.begin()->second, group);
-    if (!waiting.empty()) sentences.push_back(call + " was not complete on " + listed(waiting));
-    if (!given_up.empty()) sentences.push_back(call + " timed out on " + listed(given_up));
+    const std::string where = calledAt(callers);
+    if (!waiting.empty())
+      sentences.push_back(call + " was not complete on " + listed(waiting) + where);
+    if (!given_up.empty()) sentences.push_back(call + " timed out on " + listed(given_up) + where);
     return;
   }
 }
