@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what the fuzzers start from into a folder: right inputs, by the writers of tests/hostile."""
+import gzip
 import json
 import pickle
 import struct
@@ -90,6 +91,7 @@ def main(folder):
         "line": list(lines()),
         "profile": list(profiles()),
         "pickle": pickles(),
+        "inflate": [gzip.compress(text, level) for text in (b"", b"a", pickles()[0]) for level in (0, 6)],
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [

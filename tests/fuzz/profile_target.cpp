@@ -32,7 +32,8 @@ const std::string& folder() {
 
 void addRank(ProfiledJob& job, std::vector<Dump>& dumps, const std::string& path, bool profile) {
   if (profile) {
-    RankFile file = readRankFile(path);
+    RankFile file = readRankFile(path, true);
+    if (file.rank_from_name) file.world_size = file.rank.value() + 1;
     if (file.rank.isNone() || file.rank.value() >= file.world_size) return;
     job.ranks.push_back(profiledRank(std::move(file)));
     return;

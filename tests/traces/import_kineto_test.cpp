@@ -246,7 +246,7 @@ TEST(ImportKineto, RejectsAFileThatIsNoProfile) {
     copy.put("one.json", text);
     EXPECT_ERROR(openTrace(copy.file("one.json")), ErrorCode::kInput, words);
   };
-  refuses("\x1f\x8b\x08 compressed", "gunzip it first");
+  refuses("\x1f\x8b\x08 compressed", "is not a RingScope trace");
   refuses("{\"schemaVersion\": 1, \"traceEvents\": []}", "holds no collective");
   refuses("{\"schemaVersion\": 1", "is cut or no JSON");
   refuses("{\"schemaVersion\": 1, \"traceEvents\": " + std::string(1000, '['), "nested more than");

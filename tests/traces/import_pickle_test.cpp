@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pickled dumps of the Flight Recorder. tests/reference/flight_recorder_pickles has the dumps of
-// two Gloo processes: rank 0's as PyTorch 2.11 wrote it (protocol 2), rank 1's written by Python as
-// protocol 5. Only the paths in their stacks were changed.
+// Pickled dumps of two Gloo processes, in tests/reference/flight_recorder_pickles. PyTorch 2.11
+// wrote that of rank 0 (protocol 2). Python wrote that of rank 1 (protocol 5). Only the paths in
+// their stacks were changed.
 #include <gtest/gtest.h>
 
 #include <set>

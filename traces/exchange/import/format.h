@@ -15,8 +15,8 @@ namespace ringscope::traces {
 /// open() fills a MemorySource or returns a ChunkSource of its own.
 struct Format {
   const char* name;  ///< in the plural, with its usual suffix
-  /// Reports whether a file that begins with these bytes has this format; a short file is padded
-  /// with zeros. Null: a recording of this format is always a folder.
+  /// Reports whether a file whose content begins with these bytes has this format; a short file is
+  /// padded with zeros. Null: a recording of this format is always a folder.
   bool (*begins)(std::span<const std::uint8_t> head);
   /// Opens a recording. Throws inputError with the file's name.
   std::shared_ptr<ChunkSource> (*open)(const std::string& path);
@@ -25,7 +25,8 @@ struct Format {
   std::vector<std::string> (*files)(const std::string& folder) = nullptr;
 };
 
-/// Returns all formats. A new format is a file in this folder and a line in registry.cpp.
+/// Returns all formats. Every file can be compressed by gzip, except a RingScope trace and the
+/// files of a recorded job. A new format is a file in this folder and a line in registry.cpp.
 std::span<const Format> formats();
 
 /// Recognise and open RingScope's own format.
@@ -38,7 +39,7 @@ std::vector<std::string> filesOfRecording(const std::string& folder);
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder);
 
 /// Recognise, find and open JSON of PyTorch's profiler (Kineto): one file, or a folder with one
-/// file per rank. A compressed file is rejected with a message.
+/// file per rank.
 bool beginsAsKineto(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfKineto(const std::string& folder);
 std::shared_ptr<ChunkSource> openKineto(const std::string& path);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "traces/exchange/import/content.h"
 #include "traces/exchange/import/format.h"
 #include "traces/format/core/error.h"
-#include "traces/format/storage/read_only.h"
 
 namespace ringscope::traces {
 namespace {
@@ -43,7 +43,7 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   if (!fs::is_regular_file(status)) refuse(path + " is not a plain file, so not a trace");
   if (fs::file_size(path, error) == 0)
     throw inputError(path + " is empty: nothing was written to it before its recording ended");
-  const auto head = readFileHead(path);
+  const auto head = readContentHead(path);
   for (const Format& format : kFormats)
     if (format.begins && format.begins(head)) return format.open(path);
   refuse(path + " is not a RingScope trace");

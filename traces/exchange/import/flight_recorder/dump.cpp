@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
+#include "traces/exchange/import/content.h"
 #include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/profile/spelling.h"
 #include "traces/format/core/error.h"
-#include "traces/format/core/input_file.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/admission.h"
@@ -20,9 +19,7 @@ using nlohmann::json;
 
 /// Returns the rank in a file's name: "nccl_trace_rank_12.json" belongs to rank 12.
 WorldRank rankOfName(const std::string& path) {
-  std::string name = std::filesystem::path(path).filename().string();
-  for (const std::string_view ending : {".json", ".pickle", ".pkl"})
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  const std::string name = nameWithoutEndings(path);
   std::size_t digits = 0;
   while (digits < name.size() && digits < 6 &&
          std::isdigit(static_cast<unsigned char>(name[name.size() - 1 - digits])) != 0)
@@ -121,11 +118,11 @@ class DumpReader {
 
  private:
   json document() {
-    const std::string bytes = readFile(path_, kMaxJsonBytes);
-    const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    if (!isPickle({begin, bytes.size()})) return parseJson(bytes, path_);
-    PickledValue pickled = parsePickle(bytes, path_);
-    dump_.damage = std::move(pickled.damage);
+    const FileContent content = readContent(path_, kMaxJsonBytes);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(content.bytes.data());
+    if (!isPickle({begin, content.bytes.size()})) return parseJson(content.bytes, path_);
+    PickledValue pickled = parsePickle(content.bytes, path_);
+    dump_.damage = content.damage.empty() ? std::move(pickled.damage) : content.damage;
     return std::move(pickled.value);
   }
 

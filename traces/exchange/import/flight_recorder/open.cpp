@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "traces/exchange/import/content.h"
 #include "traces/exchange/import/flight_recorder/dump.h"
 #include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/format.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
-#include "traces/format/storage/read_only.h"
 
 namespace ringscope::traces {
 namespace {
@@ -131,12 +131,10 @@ std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
     std::error_code unreadable;
     if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
     const std::string path = at->path().string();
-    const std::string name = at->path().filename().string();
+    const std::string name = nameWithoutEndings(path);
     const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
-    if (!path.ends_with(".json") && !path.ends_with(".pickle") && !path.ends_with(".pkl") &&
-        !numbered)
-      continue;
-    if (beginsAsFlightRecorder(readFileHead(path))) found.push_back(path);
+    if (!hasEnding(path, ".json") && !numbered) continue;
+    if (beginsAsFlightRecorder(readContentHead(path))) found.push_back(path);
   }
   std::ranges::sort(found);
   // A pickle is skipped when the JSON that was made from it lies beside it.

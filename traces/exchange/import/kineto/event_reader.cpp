@@ -3,13 +3,18 @@
 
 #include <charconv>
 #include <fstream>
+#include <sstream>
 
+#include "traces/exchange/import/content.h"
+#include "traces/exchange/import/kineto/cleaned_json.h"
 #include "traces/exchange/import/kineto/part_builder.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
 namespace {
+
+constexpr int kFirstByteOfGzip = 0x1f;
 
 /// The latest time that a file may contain, in the year 2096, and the longest event. Sums of a few
 /// of them fit into 64 bits.
@@ -179,12 +184,29 @@ std::string KinetoEvent::text(const char* key) const {
                                                    : "";
 }
 
-KinetoHead readKineto(const std::string& path,
-                      const std::function<void(const KinetoEvent&)>& take) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw inputError(path + ": cannot be read");
+KinetoHead readKineto(const std::string& path, const std::function<void(const KinetoEvent&)>& take,
+                      bool cleaned) {
+  std::ifstream file(path, std::ios::binary);  // can be larger than the memory
+  if (!file) throw inputError(path + ": cannot be read");
+  std::istringstream inflated;
+  std::string damage;
+  const bool compressed = file.peek() == kFirstByteOfGzip;
+  if (compressed) {
+    FileContent content = readContent(path);
+    damage = std::move(content.damage);
+    inflated.str(std::move(content.bytes));
+  }
+  std::istream& in = compressed ? static_cast<std::istream&>(inflated) : file;
   KinetoHandler handler(take);
-  nlohmann::json::sax_parse(in, &handler);
+  if (cleaned) {
+    CleanedJson clean(in);
+    std::istream text(&clean);
+    nlohmann::json::sax_parse(text, &handler);
+    handler.head.cleaned = clean.changes();
+  } else {
+    nlohmann::json::sax_parse(in, &handler);
+  }
+  if (!damage.empty()) handler.head.damage = damage;
   return std::move(handler.head);
 }
 

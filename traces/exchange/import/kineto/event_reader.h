@@ -28,12 +28,15 @@ struct KinetoHead {
   bool has_shapes = false;                                ///< record_shapes
   std::uint64_t events = 0;
   std::uint64_t left_out = 0;  ///< events with impossible times or sizes
+  std::int64_t cleaned = 0;    ///< values that are not valid JSON and were replaced
   std::string damage;          ///< reason why the rest could not be read; empty: the file is
                                ///< complete
 };
 
 /// Reads a file of PyTorch's profiler from begin to end, with only one event in memory at a time.
 /// Calls `take` for each complete event. Throws inputError when the file cannot be opened.
-KinetoHead readKineto(const std::string& path, const std::function<void(const KinetoEvent&)>& take);
+/// `cleaned`: values that are not valid JSON are replaced (CleanedJson).
+KinetoHead readKineto(const std::string& path, const std::function<void(const KinetoEvent&)>& take,
+                      bool cleaned);
 
 }  // namespace ringscope::traces

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "traces/exchange/import/content.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/kineto/rank_file.h"
 #include "traces/exchange/import/profile/job.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
-#include "traces/format/storage/read_only.h"
 
 namespace ringscope::traces {
 namespace {
@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 constexpr const char* kRecorder =
     "recording the job with ringscope.record(…) keeps them (traces/recorder)";
 
-void checkPlain(const std::string& path) {
-  if (path.ends_with(".gz") || readFileHead(path)[0] == 0x1f)
-    throw inputError(path + " is compressed, which this program does not read: gunzip it first");
-}
-
 /// Adds a file to the job, and reports damage.
 void addFile(ProfiledJob& job, RankFile file, bool alone) {
   const KinetoHead& head = file.head;
@@ -29,15 +24,21 @@ void addFile(ProfiledJob& job, RankFile file, bool alone) {
     job.problems.push_back(file.path + " could not be read to its end (" + head.damage + "); " +
                            describeCount(static_cast<std::int64_t>(head.events), "event") +
                            " before that were read");
+  if (head.cleaned > 0)
+    job.problems.push_back(file.path + ": " + describeCount(head.cleaned, "value") + " that " +
+                           (head.cleaned == 1 ? "is" : "are") +
+                           " not valid JSON (NaN, infinity or damaged text) " +
+                           (head.cleaned == 1 ? "was" : "were") + " replaced");
   if (head.left_out > 0)
     job.problems.push_back(file.path + ": " +
                            describeCount(static_cast<std::int64_t>(head.left_out), "event") +
                            " with times that cannot be left out");
   if (alone && file.rank.isNone() && head.distributed.empty()) file.rank = WorldRank::of(0);
+  if (file.rank_from_name) file.world_size = file.rank.value() + 1;
   if (file.rank.isNone() || file.rank.value() >= file.world_size)
     throw inputError(file.path +
                      " does not say which rank of how many it is of (distributedInfo): profile "
-                     "after init_process_group");
+                     "after init_process_group, or let the file's name say it, as in rank3.json");
   if (!head.damage.empty() && !head.base_ns) {
     job.problems.push_back(file.path +
                            " was cut before it says from when its times count "
@@ -108,16 +109,37 @@ class Lacks {
        steps_ = true;
 };
 
+/// Completes the ranks that are known from files' names. The largest rank gives the number of
+/// ranks, and all ranks are taken for one process group when a file names none.
+void completeNamed(ProfiledJob& job, const std::vector<WorldRank>& named) {
+  if (named.empty()) return;
+  std::int32_t world_size = 0;
+  for (const ProfiledRank& rank : job.ranks) world_size = std::max(world_size, rank.world_size);
+  NamedGroup all{"default_pg", {}};
+  for (std::int32_t rank = 0; rank < world_size; ++rank) all.members.push_back(WorldRank::of(rank));
+  for (ProfiledRank& rank : job.ranks) {
+    if (std::ranges::count(named, rank.rank) == 0) continue;
+    rank.world_size = world_size;
+    if (rank.groups.empty()) rank.groups.push_back(all);
+  }
+  job.lacks.push_back(describeCount(std::ssize(named), "file") +
+                      " without distributedInfo: the ranks are those of the files' names, the "
+                      "largest gives the number of ranks, and a file that names no process group "
+                      "is taken to have one of all ranks");
+}
+
 std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
   ProfiledJob job;
   job.format = "PyTorch profiler";
   Lacks lacks;
-  for (const std::string& path : paths) checkPlain(path);
+  std::vector<WorldRank> named;
   for (const std::string& path : paths) {
-    RankFile file = readRankFile(path);
+    RankFile file = readRankFile(path, paths.size() > 1);
     lacks.look(file);
+    if (file.rank_from_name) named.push_back(file.rank);
     addFile(job, std::move(file), paths.size() == 1);
   }
+  completeNamed(job, named);
   checkOneJob(job);
   if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) {
         return rank.calls.empty() && rank.stages.empty();
@@ -136,10 +158,9 @@ std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
 
 bool beginsAsKineto(std::span<const std::uint8_t> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  const bool compressed = head.size() > 1 && head[0] == 0x1f && head[1] == 0x8b;
   const std::size_t brace = text.find_first_not_of(" \t\r\n");
-  return compressed || (brace != std::string_view::npos && text[brace] == '{' &&
-                        text.find("\"schemaVersion\"") != std::string_view::npos);
+  return brace != std::string_view::npos && text[brace] == '{' &&
+         text.find("\"schemaVersion\"") != std::string_view::npos;
 }
 
 // Skips links, because a link could lead anywhere.
@@ -150,9 +171,7 @@ std::vector<std::string> filesOfKineto(const std::string& folder) {
     std::error_code unreadable;
     if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
     const std::string path = at->path().string();
-    const bool compressed = path.ends_with(".json.gz");
-    if (compressed || (path.ends_with(".json") && beginsAsKineto(readFileHead(path))))
-      found.push_back(path);
+    if (hasEnding(path, ".json") && beginsAsKineto(readContentHead(path))) found.push_back(path);
   }
   std::ranges::sort(found);
   return found;

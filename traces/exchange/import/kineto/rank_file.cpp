@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "traces/exchange/import/kineto/rank_name.h"
 #include "traces/exchange/import/profile/spelling.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
@@ -78,14 +79,35 @@ class RankFileReader {
  public:
   explicit RankFileReader(const std::string& path) { file_.path = path; }
 
-  RankFile read() {
-    file_.head = readKineto(file_.path, [this](const KinetoEvent& event) { take(event); });
+  RankFile read(bool may_be_named) {
+    readEvents(false);
+    if (!file_.head.damage.empty()) readAgain();
     readHead();
+    if (may_be_named && file_.rank.isNone() && file_.head.distributed.empty()) {
+      file_.rank = rankInName(file_.path);
+      file_.rank_from_name = file_.rank.exists();
+    }
     for (Seen& comm : file_.comms) comm.group = groupFor(comm_groups_[indexOf(comm)]);
     return std::move(file_);
   }
 
  private:
+  void readEvents(bool cleaned) {
+    file_.head = readKineto(
+        file_.path, [this](const KinetoEvent& event) { take(event); }, cleaned);
+  }
+
+  /// Reads a damaged file once more, without the values that are not valid JSON.
+  void readAgain() {
+    const std::string damage = file_.head.damage;
+    RankFile empty;
+    empty.path = file_.path;
+    file_ = std::move(empty);
+    comm_groups_.clear();
+    readEvents(true);
+    if (!file_.head.damage.empty()) file_.head.damage = damage;  // its place is that in the file
+  }
+
   std::size_t indexOf(const Seen& comm) const {
     return static_cast<std::size_t>(&comm - file_.comms.data());
   }
@@ -224,8 +246,8 @@ class RankFileReader {
 
 }  // namespace
 
-RankFile readRankFile(const std::string& path) {
-  return RankFileReader(path).read();
+RankFile readRankFile(const std::string& path, bool may_be_named) {
+  return RankFileReader(path).read(may_be_named);
 }
 
 }  // namespace ringscope::traces

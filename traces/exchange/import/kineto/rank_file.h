@@ -27,7 +27,8 @@ struct Seen {
 struct RankFile {
   std::string path;
   KinetoHead head;
-  WorldRank rank;  ///< none: the file does not say
+  WorldRank rank;               ///< none: the file does not say
+  bool rank_from_name = false;  ///< the rank is that of the file's name
   std::int32_t world_size = 1;
   std::vector<NamedGroup> groups;
   std::vector<Seen> postings;  ///< c10d::… on the thread that posted the call
@@ -42,9 +43,10 @@ struct RankFile {
   bool has_kernels = false;
 };
 
-/// Reads a file. Damage is described in head.damage. Throws inputError when the file cannot be read
+/// Reads a file. Damage is described in head.damage. `may_be_named`: when the file does not say its
+/// rank, the rank in its name is taken. Throws inputError when the file cannot be read
 /// at all, or when its statements about ranks are impossible.
-RankFile readRankFile(const std::string& path);
+RankFile readRankFile(const std::string& path, bool may_be_named);
 
 /// Returns the calls and stages of a file, with times since 1970.
 ProfiledRank profiledRank(RankFile file);
