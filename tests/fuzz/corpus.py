@@ -78,6 +78,16 @@ def pickles():
     return files + [pickle.dumps(pickle.loads(files[0]), protocol=protocol) for protocol in (2, 3, 4, 5)]
 
 
+def inspector_log():
+    """A log of NCCL's Inspector with the times of one collective, and without those of another."""
+    perf = {"coll": "AllReduce", "coll_sn": 1, "coll_msg_size_bytes": 64, "coll_exec_time_us": 20}
+    kernel = {"channel_id": 0, "kernel_start_ts": 1_700_000_000_000_005, "kernel_stop_ts": 1_700_000_000_000_025}
+    trace = {"event_trace_ts": {"coll_start_ts": 1_700_000_000_000_000, "kernel_events": [kernel]}}
+    return "".join(json.dumps({"header": {"id": "0x7f", "rank": 0, "n_ranks": 2, "nnodes": 1},
+                               "metadata": {"dump_timestamp_us": 1_700_000_000_000_100}, "coll_perf": found}) + "\n"
+                   for found in ({**perf, **trace}, {**perf, "coll_sn": 2, "coll": "ReduceScatter"})).encode()
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -91,6 +101,7 @@ def main(folder):
         "line": list(lines()),
         "profile": list(profiles()),
         "pickle": pickles(),
+        "inspector": [inspector_log()],
         "inflate": [gzip.compress(text, level) for text in (b"", b"a", pickles()[0]) for level in (0, 6)],
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})

@@ -17,9 +17,10 @@ void defineImport(CLI::App& command, int&) {
   auto json = std::make_shared<bool>(false);
   auto without = std::make_shared<std::string>();
   command
-      .add_option("RECORDING", *input,
-                  "A folder of the Python recorder, files of PyTorch's profiler (JSON) or Flight "
-                  "Recorder (pickles or JSON), one file per rank, or a .rscope file")
+      .add_option(
+          "RECORDING", *input,
+          "A folder of the Python recorder, files of PyTorch's profiler (JSON) or Flight "
+          "Recorder (pickles or JSON) or NCCL's Inspector, one file per rank, or a .rscope file")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(

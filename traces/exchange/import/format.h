@@ -51,6 +51,12 @@ bool beginsAsFlightRecorder(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder);
 std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);
 
+/// Recognise, find and open logs of NCCL's Inspector plugin: one log, or a folder with one log per
+/// process of one rank.
+bool beginsAsNcclInspector(std::span<const std::uint8_t> head);
+std::vector<std::string> filesOfNcclInspector(const std::string& folder);
+std::shared_ptr<ChunkSource> openNcclInspector(const std::string& path);
+
 /// Opens a recording by its content, independent of its name. Throws inputError that lists the
 /// formats when it has none of them.
 std::shared_ptr<ChunkSource> openSource(const std::string& path);

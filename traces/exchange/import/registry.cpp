@@ -15,6 +15,8 @@ constexpr Format kFormats[] = {
      openKineto, filesOfKineto},
     {"dumps of PyTorch's Flight Recorder (a file, or a folder with one of each rank)",
      beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
+    {"logs of NCCL's Inspector (a file, or a folder with one of each rank)", beginsAsNcclInspector,
+     openNcclInspector, filesOfNcclInspector},
 };
 
 [[noreturn]] void refuse(const std::string& why) {

@@ -17,7 +17,7 @@ struct Stop {
 constexpr Stop kCut{"it is cut"}, kWrong{"it is damaged"}, kFull{""};
 
 std::uint32_t crc32(std::string_view bytes) {
-  static const auto table = [] {
+  static const auto kTable = [] {
     std::array<std::uint32_t, 256> made{};
     for (std::uint32_t byte = 0; byte < made.size(); ++byte) {
       std::uint32_t value = byte;
@@ -29,7 +29,7 @@ std::uint32_t crc32(std::string_view bytes) {
   }();
   std::uint32_t crc = ~0U;
   for (const char byte : bytes)
-    crc = crc >> 8 ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
+    crc = crc >> 8 ^ kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
   return ~crc;
 }
 
@@ -86,7 +86,7 @@ class Inflater {
     const auto flags = static_cast<unsigned char>(in_[next_ + 3]);
     next_ += kFixed;
     if ((flags & 4) != 0) skip(byte() | std::size_t{byte()} << 8);
-    for (const unsigned char text : {8, 16})  // the name of the file, and a comment
+    for (const unsigned text : {8U, 16U})  // the name of the file, and a comment
       if ((flags & text) != 0)
         while (byte() != 0) {
         }
