@@ -2,6 +2,7 @@
 #include "traces/plan/attended_pairs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/floor_div.h"
@@ -27,6 +28,71 @@ std::int64_t countPairs(const ShardRun& q, const ShardRun& k, const RunSpec& run
   return all - pairsUpTo(floorDiv(q.begin - run.window - k.begin, q.stride), q.count, k.count);
 }
 
+PairTable noPairs(std::size_t ranks) {
+  return PairTable(ranks, std::vector<std::int64_t>(ranks, 0));
+}
+
+/// The tokens of a strided run that lie in a document: at document + rest + stride · (steps + i).
+struct ClippedRun {
+  std::size_t rank;
+  std::int64_t count, steps, rest;
+};
+
+ClippedRun clip(std::size_t rank, const ShardRun& run, const TokenRun& document) {
+  const auto tokens_before = [&run](std::int64_t token) {
+    return std::clamp<std::int64_t>(floorDiv(token - run.begin + run.stride - 1, run.stride), 0,
+                                    run.count);
+  };
+  const std::int64_t first = tokens_before(document.begin), end = tokens_before(document.end);
+  const std::int64_t begin = run.global(first) - document.begin;
+  return {rank, end - first, begin / run.stride, begin % run.stride};
+}
+
+/// Counts each pair of ranks by itself. Takes the number of documents × ranks².
+PairTable countInterleaved(const std::vector<std::vector<ShardRun>>& shards,
+                           const std::vector<TokenRun>& documents) {
+  PairTable pairs = noPairs(shards.size());
+  for (const TokenRun& document : documents) {
+    std::vector<ClippedRun> parts;
+    for (std::size_t rank = 0; rank < shards.size(); ++rank)
+      for (const ShardRun& run : shards[rank])
+        if (const ClippedRun part = clip(rank, run, document); part.count > 0)
+          parts.push_back(part);
+    for (const ClippedRun& q : parts)
+      for (const ClippedRun& k : parts)
+        pairs[q.rank][k.rank] +=
+            pairsUpTo(q.steps - k.steps - (q.rest < k.rest ? 1 : 0), q.count, k.count);
+  }
+  return pairs;
+}
+
+/// Walks the tokens in global order and counts how many of them each rank owns since the document
+/// began. Takes the number of runs and documents × ranks.
+PairTable countContiguous(const std::vector<std::vector<ShardRun>>& shards,
+                          const std::vector<TokenRun>& documents) {
+  PairTable pairs = noPairs(shards.size());
+  std::vector<std::pair<TokenRun, std::size_t>> runs;  // with its rank
+  for (std::size_t rank = 0; rank < shards.size(); ++rank)
+    for (const ShardRun& run : shards[rank])
+      runs.push_back({{run.begin, run.begin + run.count}, rank});
+  std::ranges::sort(runs, {}, [](const auto& run) { return run.first.begin; });
+  std::size_t next = 0;  // the first run that ends after the document begins
+  for (const TokenRun& document : documents) {
+    std::vector<std::int64_t> owned(shards.size(), 0);
+    while (next < runs.size() && runs[next].first.end <= document.begin) ++next;
+    for (std::size_t i = next; i < runs.size() && runs[i].first.begin < document.end; ++i) {
+      const auto& [run, rank] = runs[i];
+      const std::int64_t rows =
+          std::min(run.end, document.end) - std::max(run.begin, document.begin);
+      for (std::size_t source = 0; source < owned.size(); ++source)
+        pairs[rank][source] += rows * owned[source];
+      pairs[rank][rank] += rows * (rows + 1) / 2;
+      owned[rank] += rows;
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 bool dependsOnDocuments(const RunSpec& run) {
@@ -44,10 +110,9 @@ Balance plannableBalance(const RunSpec& run) {
   return balance;
 }
 
-std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
+PairTable attendedPairs(const RunSpec& run) {
   const ShardLayout layout(run.seq_len, run.cp, plannableBalance(run));
-  const auto ranks = static_cast<std::size_t>(run.cp);
-  std::vector<std::vector<std::int64_t>> pairs(ranks, std::vector<std::int64_t>(ranks, 0));
+  PairTable pairs = noPairs(static_cast<std::size_t>(run.cp));
   for (const GroupRank rank : everyRank(run.cp))
     for (const GroupRank source : everyRank(run.cp))
       for (const ShardRun& q : layout.shard(rank))
@@ -56,10 +121,17 @@ std::vector<std::vector<std::int64_t>> attendedPairs(const RunSpec& run) {
   return pairs;
 }
 
-std::vector<std::vector<std::int64_t>> joinedPairs(
-    const std::vector<std::vector<std::int64_t>>& pairs, std::int32_t ulysses) {
+PairTable attendedPairs(const std::vector<std::vector<ShardRun>>& shards,
+                        const std::vector<TokenRun>& documents) {
+  const bool interleaved = std::ranges::any_of(shards, [](const std::vector<ShardRun>& runs) {
+    return std::ranges::any_of(runs, [](const ShardRun& run) { return run.stride != 1; });
+  });
+  return interleaved ? countInterleaved(shards, documents) : countContiguous(shards, documents);
+}
+
+PairTable joinedPairs(const PairTable& pairs, std::int32_t ulysses) {
   const auto together = static_cast<std::size_t>(ulysses), rings = pairs.size() / together;
-  std::vector<std::vector<std::int64_t>> joined(rings, std::vector<std::int64_t>(rings, 0));
+  PairTable joined = noPairs(rings);
   for (std::size_t rank = 0; rank < pairs.size(); ++rank)
     for (std::size_t source = 0; source < pairs.size(); ++source)
       joined[rank / together][source / together] += pairs[rank][source];
