@@ -28,6 +28,7 @@
   COMMAND(Listen, "listen",                                                                      \
           "Follow a PyTorch job while it runs, and report which rank waits for which")           \
   COMMAND(Merge, "merge", "Join the files of rank processes, one file per rank, into one trace") \
+  COMMAND(Plan, "plan", "Compare the load balances for documents of your lengths")               \
   COMMAND(Predict, "predict", "Predict step time and exposed communication on other hardware")   \
   COMMAND(Gui, "gui", "Start the window")
 

@@ -164,6 +164,12 @@ void definePredict(CLI::App& command, int& exit_code) {
                      "A Hugging Face folder or config.json: predict a step without a recording");
   addRun(command, o->run);
   addHardware(command, *o);
+  command.add_option(
+      "--tp-link", o->tp_link,
+      "The link for tensor parallelism, by the same names (default: the link between ranks)");
+  command.add_option("--calibrate", o->calibrate,
+                     "With --model: recordings from which the costs of stages and hops are fitted, "
+                     "instead of --device and --link");
   command
       .add_option("--sweep", o->sweep,
                   "Predict sequence lengths from FROM to TO, doubling, and report from which "

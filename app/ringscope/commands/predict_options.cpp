@@ -96,10 +96,14 @@ void addRun(CLI::App& command, RunSpec& run) {
       .add_option("--window", run.window,
                   "Number of keys that a query attends, including its own, with --mask window")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  addNamed(command, "--dtype", run.dtype,
+  addTypes(command, run,
            "Type of weights and activations (with --calibrate: the type of the recordings)");
-  command.add_flag("--fp8", run.fp8, "Send KV as FP8 (e4m3) with one scale per row");
   command.add_flag("--recompute", run.recompute, "Recompute activations in backward");
+}
+
+void addTypes(CLI::App& command, RunSpec& run, const std::string& text) {
+  addNamed(command, "--dtype", run.dtype, text);
+  command.add_flag("--fp8", run.fp8, "Send KV as FP8 (e4m3) with one scale per row");
 }
 
 void addHardware(CLI::App& command, PredictOptions& o) {
@@ -107,9 +111,6 @@ void addHardware(CLI::App& command, PredictOptions& o) {
   command.add_option("--bandwidth", o.bandwidth,
                      "Bandwidth per rank in each direction, in GB/s; 0: unlimited");
   command.add_option("--latency", o.latency, "Latency of a message, in µs");
-  command.add_option(
-      "--tp-link", o.tp_link,
-      "The link for tensor parallelism, by the same names (default: the link between ranks)");
   command.add_flag("--half-duplex", o.half_duplex,
                    "A rank cannot send and receive at the same time");
   command.add_flag("--pair-links", o.pair_links, "Every pair of ranks has its own link");
@@ -132,9 +133,6 @@ void addHardware(CLI::App& command, PredictOptions& o) {
                      "The shortest time of a message or collective, in µs; 0: no limit (default: " +
                          floorText(defaultFloors().collective_us) +
                          ". Sources: " + std::string(floorsSource()));
-  command.add_option("--calibrate", o.calibrate,
-                     "With --model: recordings from which the costs of stages and hops are fitted, "
-                     "instead of --device and --link");
   command
       .add_option("--compute", o.compute,
                   "The factor by which compute is faster than recorded or predicted")

@@ -26,7 +26,9 @@ struct PredictOptions {
 
 /// Adds the options of the planned run.
 void addRun(CLI::App& command, traces::RunSpec& run);
-/// Adds the options of links, devices and floors.
+/// Adds --dtype, which has this help text, and --fp8.
+void addTypes(CLI::App& command, traces::RunSpec& run, const std::string& text);
+/// Adds the options of the link between ranks, of devices and floors.
 void addHardware(CLI::App& command, PredictOptions& options);
 
 /// Returns the hardware that was asked for. The default for --link is the link of `measured`.

@@ -6,6 +6,7 @@
 
 #include "traces/analysis/clock/planned_sizes.h"
 #include "traces/analysis/clock/program.h"
+#include "traces/plan/attended_pairs.h"
 
 namespace ringscope::traces {
 
@@ -14,6 +15,12 @@ namespace ringscope::traces {
 /// ranks of other dp and tp indices do the same at the same time and count in collectives. Throws
 /// usageError for a run that is refused, and for documents, which only a recording knows.
 Program plannedProgram(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device);
+
+/// Plans one layer of such a step, forward and backward, whose ranks attend these pairs of each
+/// sequence. `run.seq_len` is the length of a sequence with its padding. Throws usageError for a
+/// run that is refused.
+Program plannedLayer(const RunSpec& run, const ModelSizes& sizes, const DeviceSpeed& device,
+                     const PairTable& pairs);
 
 /// The work of one rank in a training step, summed by kind of stage.
 using RankWork = std::map<Stage, StageWork>;

@@ -59,12 +59,6 @@ std::string joinTitles(const std::vector<Prediction>& all, const std::vector<std
   return titles;
 }
 
-/// Returns a difference as "12 %" or "0.3 %".
-std::string describeDifference(double share) {
-  return share < 0.0995 ? describeSignificant(100 * share, share < 0.00995 ? 1 : 2) + " %"
-                        : describeShare(share);
-}
-
 std::string quickestText(const std::vector<Prediction>& all, double uncertainty) {
   const Quickest quickest = quickestStrategies(all, uncertainty);
   const std::string titles = joinTitles(all, quickest.tied);
@@ -155,10 +149,16 @@ std::string deviceSentence(const ModelAssumptions& a) {
 }  // namespace
 
 std::vector<std::string> ModelAssumptions::sentences() const {
+  std::vector<std::string> all = layerSentences();
+  all.insert(all.begin() + 3,
+             "the gradient sync is one fp32 all-reduce after backward that hides nothing");
+  return all;
+}
+
+std::vector<std::string> ModelAssumptions::layerSentences() const {
   std::vector<std::string> all = {
       "link: " + describe(hardware.link), describeOverlap(hardware),
-      calibration ? calibrationSentence(*calibration) : deviceSentence(*this),
-      "the gradient sync is one fp32 all-reduce after backward that hides nothing"};
+      calibration ? calibrationSentence(*calibration) : deviceSentence(*this)};
   if (calibration && calibration->link == hardware.link)
     all.emplace_back(
         "a hop takes what ranks waited for it, which is less than it takes where messages moved "
@@ -175,8 +175,8 @@ std::vector<std::string> ModelAssumptions::sentences() const {
 }
 
 double PlannedAnswer::uncertainty() const {
-  constexpr double kPrinted = 0.05;  // two digits, as in "5.2 s"
-  return assumptions.calibration ? std::max(kPrinted, asked.spread.value_or(1)) : kPrinted;
+  return assumptions.calibration ? std::max(kPrintedPrecision, asked.spread.value_or(1))
+                                 : kPrintedPrecision;
 }
 
 nlohmann::json toJson(const PlannedAnswer& answer) {

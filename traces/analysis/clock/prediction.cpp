@@ -71,6 +71,16 @@ bool printsAlike(double a_ns, double b_ns) {
 
 }  // namespace
 
+CommunicationFigures& CommunicationFigures::operator+=(const CommunicationFigures& more) {
+  attention += more.attention;
+  forward += more.forward;
+  backward += more.backward;
+  forward_kv += more.forward_kv;
+  last_hop_home += more.last_hop_home;
+  other += more.other;
+  return *this;
+}
+
 CommunicationFigures sumCommunication(const Program& program, const ModelTimeline& timeline) {
   CommunicationFigures figures;
   std::size_t next = 0;  // waits have the order of ranks and ops

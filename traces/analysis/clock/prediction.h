@@ -21,6 +21,7 @@ struct CommunicationFigures {
   CommunicationSum forward_kv;         ///< hops of KV, part of `forward`
   CommunicationSum last_hop_home;  ///< part of `backward`: waits for dKV under which no work runs
   CommunicationSum other;          ///< gradients, activations, scalars
+  CommunicationFigures& operator+=(const CommunicationFigures& more);
 };
 CommunicationFigures sumCommunication(const Program& program, const ModelTimeline& timeline);
 
@@ -48,6 +49,9 @@ Prediction predict(const RunSpec& run, const ModelSizes& sizes, const DeviceSpee
 /// Predicts those of strategyChoices() that the mask, heads and length allow.
 std::vector<Prediction> predictStrategies(const RunSpec& run, const ModelSizes& sizes,
                                           const DeviceSpeed& device, const Hardware& hardware);
+
+/// The share by which two steps differ that are printed with two digits, as in "5.2 s".
+inline constexpr double kPrintedPrecision = 0.05;
 
 /// The strategies with the shortest step, as far as the model can tell.
 struct Quickest {

@@ -90,6 +90,11 @@ std::string describeEfficiency(double share) {
   return describeSignificant(100 * share, 3) + " %";
 }
 
+std::string describeDifference(double share) {
+  return share < 0.0995 ? describeSignificant(100 * share, share < 0.00995 ? 1 : 2) + " %"
+                        : describeShare(share);
+}
+
 std::string describeNs(double ns) {
   return describeDuration(std::llround(ns));
 }

@@ -17,6 +17,8 @@ struct ModelAssumptions {
   std::optional<Calibration> calibration{};  ///< replaces peak and efficiency
   Hardware hardware;
   std::vector<std::string> sentences() const;
+  /// Returns those of the sentences that hold for a layer alone.
+  std::vector<std::string> layerSentences() const;
 };
 
 /// The model's answer for a plan: the asked run, the same run with other strategies, and with other
@@ -56,6 +58,8 @@ std::string describe(const Floors& floors);
 std::string describeOverlap(const Hardware& hardware);
 /// Returns "60 %", with three digits.
 std::string describeEfficiency(double share);
+/// Returns a difference as "12 %" or "0.3 %".
+std::string describeDifference(double share);
 std::string describeNs(double ns);
 std::string describeMeanNs(std::int64_t sum_ns, int ranks);
 

@@ -78,6 +78,16 @@ void CommunicationSum::add(const WaitCost& cost) {
   ++waits;
 }
 
+CommunicationSum& CommunicationSum::operator+=(const CommunicationSum& more) {
+  bytes += more.bytes;
+  under_way_ns += more.under_way_ns;
+  hidden_ns += more.hidden_ns;
+  exposed_ns += more.exposed_ns;
+  late_ns += more.late_ns;
+  waits += more.waits;
+  return *this;
+}
+
 double ModelTimeline::stepNs() const {
   return step_end_ns.empty()
              ? 0

@@ -44,6 +44,7 @@ struct CommunicationSum {
   std::int64_t bytes = 0, under_way_ns = 0, hidden_ns = 0, exposed_ns = 0, late_ns = 0;
   int waits = 0;
   void add(const WaitCost& cost);
+  CommunicationSum& operator+=(const CommunicationSum& more);
   std::optional<double> hiddenShare() const { return traces::hiddenShare(hidden_ns, under_way_ns); }
 };
 
