@@ -133,11 +133,12 @@ TEST(PlanTest, NamesTheLineThatIsNoLength) {
   refused("12\n1.5\n", "line 2: '1.5' is not a document length");
   refused("12\n\n-5\n", "line 3: a document of -5 tokens cannot be dealt; use whole numbers");
   refused("0\n", "line 1: a document of 0 tokens");
-  refused("67108864\n1\n",
-          "line 2: the documents have more than 67,108,864 tokens up to here; use");
+  refused("33554432\n1\n",
+          "line 2: the documents have more than 33,554,432 tokens up to here; use");
   refused("99999999999999999999\n", "line 1: the documents have more than");
   refused("# none\n\n", "holds no document lengths; write one length per line");
   refused("[1, [2, [3]]]", "item 2, item 2: 'a list' is not a document length");
+  refused(std::string("7\n\0\x1b[2J\n", 8), "line 2: '\uFFFD\uFFFD[2J' is not a document length");
   refused("[1, {}]", "item 2: '{}' is not a document length");
   refused("[1, 2", "lengths.txt");
   expectOneSentence(ringscope("plan --documents " + dir.file("missing")),

@@ -12,6 +12,7 @@
 #include "traces/format/core/input_file.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {
@@ -30,7 +31,7 @@ class Collector {
     const auto [rest, error] = std::from_chars(written.data(), end, length);
     if (error == std::errc::result_out_of_range) rejectSum(where);
     if (error != std::errc() || rest != end)
-      reject(where, "'" + written.substr(0, 40) + "' is not a document length");
+      reject(where, "'" + toPlainText(written, 40) + "' is not a document length");
     if (length < 1)
       reject(where, "a document of " + std::to_string(length) + " tokens cannot be dealt");
     if (length > kMostTokens - tokens_) rejectSum(where);

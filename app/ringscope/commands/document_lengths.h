@@ -7,8 +7,8 @@
 
 namespace ringscope::app {
 
-/// The largest number of tokens that are planned at once: a minute's work for 1024 ranks.
-inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 26;
+/// The largest number of tokens that are planned at once, so that the answer takes seconds.
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 25;
 
 /// The lengths of the documents of each packed sequence.
 using DocumentLengths = std::vector<std::vector<std::int64_t>>;

@@ -62,13 +62,19 @@ nlohmann::json toJson(const ComparedBalance& balance) {
 
 using Row = std::vector<std::string>;
 
+/// Returns "0 %", "1.6 %" or "2,000×".
+std::string describePadding(double share) {
+  if (share == 0) return "0 %";
+  return share < 10 ? describeDifference(share) : describeMultiple(share);
+}
+
 Row makeRow(const ComparedBalance& balance, std::int64_t tokens) {
   const double padded = static_cast<double>(balance.padding) / static_cast<double>(tokens);
   Row row = {balance.choice.title,
              describeDecimals(balance.imbalance(), 2),
              describeDecimals(balance.stepImbalance(), 2),
              describeCount(balance.padding),
-             balance.padding == 0 ? "0 %" : describeDifference(padded),
+             describePadding(padded),
              describeBytes(bytesPerRank(balance.layers.front()))};
   for (const LayerPrediction& layer : balance.layers) {
     row.push_back(describeNs(layer.layer_ns));

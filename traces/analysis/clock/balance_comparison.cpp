@@ -76,6 +76,7 @@ std::vector<ComparedBalance> compareBalances(
 
 Quickest quickestBalances(const std::vector<ComparedBalance>& all) {
   std::vector<Prediction> layers;
+  layers.reserve(all.size());
   for (const ComparedBalance& balance : all)
     layers.push_back({balance.quickest().run,
                       balance.choice.title,
