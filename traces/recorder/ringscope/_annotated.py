@@ -184,7 +184,7 @@ class AnnotationObserver:
             session.trouble("attention", ValueError(trouble))
         strategy = None
         if not call.pieces:
-            strategy = call.strategy()
+            strategy = call.shares_by or call.strategy()
             call.settle(strategy)
             if call.is_recognised:
                 session.line("attention", **call.begin, **call.said)

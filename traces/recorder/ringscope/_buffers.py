@@ -27,6 +27,7 @@ class BufferObserver:
         self.session = session
         self.model = None
         self.named = {}
+        self.orders = {}  # by length: the token ids of all ranks' parts, one after the other
         self._meshes = set()
         self._known_tokens = {}
         self._cut = None
@@ -83,8 +84,10 @@ class BufferObserver:
             if length not in lengths:
                 lengths[length] = self._tokens(mesh, length, buffer.device, order, args, kwargs)
             tokens, one_map = lengths[length]
+            self.orders[length] = self._order(length, balance, order)
             # Known by storage, so that a view of the buffer is recognized too.
             self.named[buffer.untyped_storage().data_ptr()] = name
+            self.named[shard.untyped_storage().data_ptr()] = name
             self.session.line(
                 "buffer",
                 step=self.session.step,
@@ -150,6 +153,13 @@ class BufferObserver:
             balance="",
             group=self.session.group(group) if group is not None else None,
         )
+
+    @staticmethod
+    def _order(length, balance, order):
+        """Returns the order in which a sequence is cut, or None if it is unknown or differs between sequences."""
+        if order is None:
+            return torch.arange(length) if not balance else None
+        return order[0].detach().cpu() if order.size(0) == 1 and order.size(1) == length else None
 
     def _tokens(self, mesh, length, device, order, args, kwargs):
         """Returns the tokens of this rank's part of a sequence, found by cutting their indices in the same way. The

@@ -28,7 +28,7 @@ class Watch:
         self.annotations = annotations
         self.plain = PlainAttention(session)
         annotations.own_block = self.plain.own_block
-        self.standing = None
+        self.standing = self.gathered = None
         self.collectives = None
         self.looks, self.calls = losses.operators(), losses.calls()
         operators = [*attention_operators(), *map(Operator, self.looks), *decomposed_operators(self.calls)]
@@ -87,7 +87,8 @@ class Watch:
                 return self.ring.block(operator, args, kwargs, run)
             if self.annotations.current.call is not None:
                 return self.annotations.operator(operator, args, kwargs, run)
-            return self.plain.call(operator, args, kwargs, run)
+            record = self.gathered and self.gathered.takes(operator, args, kwargs)
+            return record(run) if record else self.plain.call(operator, args, kwargs, run)
         if operator.func in self.calls:
             return self.calls[operator.func](args, kwargs, run)
         look = self.looks.get(operator.func)

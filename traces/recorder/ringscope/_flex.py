@@ -27,9 +27,16 @@ class FlexOperator:
         self.direction = direction
         self._names = tuple(inspect.signature(type(hop).__call__).parameters)[1:]
 
+    def named(self, args, kwargs):
+        return {**dict(zip(self._names, args)), **kwargs}
+
+    @staticmethod
+    def mask_function(blocks):
+        return blocks[-1]
+
     def given(self, args, kwargs):
         """Returns the arguments by name, and the mask and score that the functions amount to."""
-        given = {**dict(zip(self._names, args)), **kwargs}
+        given = self.named(args, kwargs)
         blocks, score = given["block_mask"], given.get("score_mod", given.get("fw_graph"))
         q, k = given["query"], given["key"]
         mask = mask_of(blocks[-1], given.get("mask_mod_other_buffers", ()), q, k)

@@ -92,8 +92,15 @@ class CompiledFlexOperator:
         bound.apply_defaults()
         return bound
 
+    def named(self, args, kwargs):
+        return self.bound(args, kwargs).arguments
+
+    @staticmethod
+    def mask_function(blocks):
+        return blocks.mask_mod if blocks is not None else None
+
     def given(self, args, kwargs):
-        given = self.bound(args, kwargs).arguments
+        given = self.named(args, kwargs)
         q, k, blocks = given["query"], given["key"], given["block_mask"]
         mask = mask_of_blocks(blocks, q, k)
         found = what_it_attends(q, k, mask, blocks and blocks.as_tuple(), given["score_mod"])

@@ -14,6 +14,10 @@ _CALLER = "_flex_attention_hop_wrapper"
 _JOINED = ("and_mask", "or_mask")  # functions of PyTorch that combine other masks
 _UNKNOWN = {"kind": None, "attended": None}
 
+_OF_WHOLE = "local_q_idx_to_q_idx"  # PyTorch's function from a rank's rows to rows of all ranks
+_MOST_WHOLE = 8
+
+_whole = {}  # by function, sizes and order: the function, and its mask of the whole sequence
 _known = weakref.WeakKeyDictionary()  # by traced mask or BlockMask
 
 
@@ -56,13 +60,55 @@ def mask_of_blocks(blocks, q, k):
     return _asked(blocks.mask_mod, (), sizes, q.device, blocks)
 
 
+def whole_mask_of(function, buffers, q, k, rank, order):
+    """Returns the mask of attention over shards as mask_of() does: all tokens of the sequence in their order. A rank
+    attends its rows q of the keys k, which are all ranks' keys one after the other. `order` has their token ids.
+    Unknown if `order` is None, or if PyTorch did not make the function from one of the whole sequence."""
+    length = k.size(2)
+    if order is None or not _is_of_whole_sequence(function) or length % q.size(2):
+        return dict(_UNKNOWN)
+    sizes = (*_batch_and_heads(function, q), length, length)
+    if torch.Size(sizes).numel() > _MOST_PAIRS:
+        return dict(_UNKNOWN)
+    try:
+        key = (getattr(function, "code", id(function)), sizes, rank, gridsum64(order), *_contents(buffers))
+        if key not in _whole:
+            while len(_whole) >= _MOST_WHOLE:
+                _whole.pop(next(iter(_whole)))
+            _whole[key] = function, _kind_of(_whole_pairs(function, buffers, sizes, rank * q.size(2), order.to(q.device)))
+        return dict(_whole[key][1])
+    except Exception:  # noqa: BLE001: a function of the job's, which may need what it has only in its kernel
+        return dict(_UNKNOWN)
+
+
+def _whole_pairs(function, buffers, sizes, first, order):
+    """Returns the allowed pairs of all tokens in their order. `first` is the row of all ranks' rows with which the
+    function begins."""
+    held = _pairs(lambda b, h, row, key, *more: function(b, h, row - first, key, *more), buffers, sizes, order.device)
+    places = torch.argsort(order)
+    return held[..., places[:, None], places[None]]
+
+
+def _is_of_whole_sequence(function):
+    """Reports whether PyTorch made the mask of a rank's rows from a mask of all tokens. Then it is defined for all
+    ranks' rows."""
+    if not isinstance(function, torch.fx.GraphModule):
+        return "_rewrite_mask_mod" in getattr(function, "__qualname__", "")
+    traces = (node.meta.get("stack_trace") or "" for node in function.graph.nodes)
+    return any(f", in {_OF_WHOLE}" in trace for trace in traces)
+
+
+def _contents(buffers):
+    return (gridsum64(b.to(torch.float64)) if torch.is_tensor(b) else b for b in buffers)
+
+
 def _asked(function, buffers, sizes, device, owner):
     """Evaluates a mask, or returns the cached result for `owner`."""
     if torch.Size(sizes).numel() > _MOST_PAIRS:
         return dict(_UNKNOWN)
     try:
         known = _known.setdefault(owner, {})
-        key = (sizes, *(gridsum64(b.to(torch.float64)) if torch.is_tensor(b) else b for b in buffers))
+        key = (sizes, *_contents(buffers))
         if key not in known:
             known[key] = _kind_of(_pairs(function, buffers, sizes, device))
         return dict(known[key])

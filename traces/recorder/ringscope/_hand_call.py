@@ -20,6 +20,7 @@ class HandCall:
         self.rank, self.size, self.members, self.group = 0, 1, [0], None
         self.said = {"operator": "annotated", "causal": False, "masked": False, "scale": None, "dropout": 0.0}
         self.is_followed = False  # a backward that ends when the gradients of all inputs have arrived
+        self.shares_by = None  # strategy that the recorder knows: "all_gather"
         self.begin = {}  # the other fields of a recognised attention's line, until its end
         self.elements = 0  # number of elements of k and v
         self.inputs = {}  # by name, until the results of a forward are known
@@ -34,7 +35,7 @@ class HandCall:
     def backward(self, number, begin_ns):
         """Returns the call that is the backward of this one."""
         call = HandCall(number, "backward", self.layout, begin_ns)
-        for known in ("layer", "microbatch", "rank", "size", "members", "group", "said"):
+        for known in ("layer", "microbatch", "rank", "size", "members", "group", "said", "shares_by"):
             setattr(call, known, getattr(self, known))
         call.forward_number, call.elements = self.number, self.elements
         call.q_shape, call.k_shape = self.q_shape, self.k_shape

@@ -17,6 +17,7 @@ from ._exits import Exits
 from ._harmless import check_values, described, guarded
 from ._layers import keywords_of_call
 from ._live import Live
+from ._gathered import GatheredAttention
 from ._model import ModelObserver, is_compiled
 from ._patches import Patches
 from ._ring import RingObserver
@@ -138,6 +139,8 @@ class Recording:
         self.watch = Watch(
             self.session, self.patches, self.ring, self.annotations, self.losses
         )
+        if dist.is_available():
+            self.watch.gathered = GatheredAttention(self.session, self.patches, self.annotations, self.buffers)
         collectives = self.watch.collectives
         if collectives:
             collectives.gradient_name = self.optimizer.gradient_name
