@@ -16,7 +16,14 @@ STRANGERS = os.path.join(HERE, "strangers")
 _SAMPLE = ("Sums", "RestartedRotations", "LossTimesCp", "LabelsNotCut", "BackwardOutside", "MediaPositionsCutByBatch")
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
-_NEED_A_WORD = {"window_dropped", "sync_lost_later", "maximum_not_reduced", "validation_counts_before_cut"}
+# A mask of tokens in the wrong order is no mask that the recorder knows.
+_NEED_A_WORD = {
+    "window_dropped",
+    "sync_lost_later",
+    "maximum_not_reduced",
+    "validation_counts_before_cut",
+    "flex_mask_not_balanced",
+}
 # Without a logged loss, a factor of the loss and one of backward's beginning are the same.
 _SCALED = {"loss_scaled_by_cp", "grad_scaled_by_cp"}
 
