@@ -9,7 +9,7 @@ die() { printf 'ringscope: %s\n' "$*" >&2; exit 2; }
 
 # Debian packages that building and testing need.
 viewer_packages="build-essential cmake ninja-build ccache git libsqlite3-dev nlohmann-json3-dev libcli11-dev
-  libxxhash-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
+  libxxhash-dev zlib1g-dev qt6-base-dev qt6-charts-dev libqt6opengl6-dev fonts-inter fonts-jetbrains-mono"
 build_packages="$viewer_packages python3-venv libgloo-dev libsentencepiece-dev"
 test_packages="libgtest-dev xvfb xauth sqlite3 python3 clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14"
 
