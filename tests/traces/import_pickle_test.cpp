@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
@@ -180,11 +182,10 @@ TEST(ImportPickle, LimitsDepthNumberAndSize) {
 }
 
 TEST(ImportPickle, DamagedBytesAreASentenceOrASalvage) {
-  for (const char* wrong :
-       {"e",
-        "K\x01"
-        "e",
-        "(K\x01s", "]K\x01s", "}(K\x01u", "h\x05", "q\x01", "t", "\x86", "NN", "(N", ""})
+  const std::string append_to_int = std::string("K\x01") + "e";
+  for (const std::string& wrong :
+       std::vector<std::string>{"e", append_to_int, "(K\x01s", "]K\x01s", "}(K\x01u", "h\x05",
+                                "q\x01", "t", "\x86", "NN", "(N", ""})
     EXPECT_ERROR(valueOf(wrong), ErrorCode::kInput, "x: is damaged at byte ");
   const std::string whole = readFile(kDumps + "/nccl_trace_rank_0");
   const std::size_t calls = parsePickle(whole, "x").value["entries"].size();

@@ -122,7 +122,7 @@ class DumpReader {
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(content.bytes.data());
     if (!isPickle({begin, content.bytes.size()})) return parseJson(content.bytes, path_);
     PickledValue pickled = parsePickle(content.bytes, path_);
-    dump_.damage = content.damage.empty() ? std::move(pickled.damage) : content.damage;
+    dump_.damage = content.damage.empty() ? pickled.damage : content.damage;
     return std::move(pickled.value);
   }
 

@@ -81,6 +81,7 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
 
 std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
   std::vector<Dump> dumps;
+  dumps.reserve(paths.size());
   for (const std::string& path : paths) dumps.push_back(readDump(path));
   completeGroups(dumps);
   ProfiledJob job;

@@ -79,11 +79,13 @@ void addOpen(std::vector<std::string>& sentences, const std::string& group,
       if (!entry->is_gloo && !entry->call.completes)
         (entry->timed_out ? given_up : waiting).push_back(rank);
     if (waiting.empty() && given_up.empty()) continue;
-    const std::string call = callText(number, *callers.begin()->second, group);
-    const std::string where = calledAt(callers);
-    if (!waiting.empty())
-      sentences.push_back(call + " was not complete on " + listed(waiting) + where);
-    if (!given_up.empty()) sentences.push_back(call + " timed out on " + listed(given_up) + where);
+    const auto describe = [&](const std::string& what, const std::vector<WorldRank>& ranks) {
+      if (!ranks.empty())
+        sentences.push_back(callText(number, *callers.begin()->second, group) + what +
+                            listed(ranks) + calledAt(callers));
+    };
+    describe(" was not complete on ", waiting);
+    describe(" timed out on ", given_up);
     return;
   }
 }
