@@ -73,7 +73,9 @@ void addBehind(std::vector<std::string>& sentences, const std::string& group,
 /// Describes the first collective that a rank has called and not completed.
 void addOpen(std::vector<std::string>& sentences, const std::string& group,
              const GroupStanding& standing) {
-  for (const auto& [number, callers] : standing.calls) {
+  for (const auto& numbered : standing.calls) {
+    const std::int64_t number = numbered.first;
+    const auto& callers = numbered.second;
     std::vector<WorldRank> waiting, given_up;
     for (const auto& [rank, entry] : callers)
       if (!entry->is_gloo && !entry->call.completes)
