@@ -12,9 +12,10 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kRowsOfUnit = 12, kMostKeys = 512;
+constexpr std::size_t kRowsOfUnit = 12, kMostKeys = 512, kProbedUnits = 8;
 constexpr int kMostRounds = 40;
-constexpr double kNear = 0.02;  ///< error ÷ size that a narrow type may leave
+constexpr double kSettled = 1e-12;  ///< the least share of the squares that a step must save
+constexpr double kNear = 0.02;      ///< error ÷ size that a narrow type may leave
 
 /// One query row: its products with the keys that it attends, their values, and the recorded out.
 struct FitRow {
@@ -121,10 +122,12 @@ class UnitFit {
       Point next = at;
       for (const std::size_t i : free_) next[i] += std::clamp(step[i], -2.0, 2.0);
       std::vector<double> then = residuals(next);
-      if (squares(then) < squares(now)) {
+      const double before = squares(now), after = squares(then);
+      if (after < before) {
         at = next;
         now = std::move(then);
         damping *= 0.1;
+        if (before - after <= kSettled * before) break;
       } else {
         damping *= 10;
       }
@@ -236,6 +239,19 @@ std::vector<Unit> unitsOf(const LayerTensors& layer, const Selection& selection,
   return units;
 }
 
+/// Reports whether a fit comes near most of a few units, so that hopeless fits end early.
+bool mostAreNear(const std::vector<Unit>& units, std::size_t width, const FittedParts& parts,
+                 const ScoreRule& stated) {
+  const std::size_t count = std::min(units.size(), kProbedUnits);
+  std::size_t near = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const UnitFit fit(units[n * units.size() / count], width, parts);
+    near += fit.off(fit.solve(stated)) < kNear ? 1 : 0;
+    if (2 * (near + count - n - 1) <= count) return false;  // the others cannot make a majority
+  }
+  return true;
+}
+
 double medianOf(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::ranges::nth_element(values, middle);
@@ -257,6 +273,7 @@ std::optional<ScoreFit> fitScores(const Trace& trace, const LayerTensors& layer,
   if (units.empty()) return std::nullopt;
   const auto width = static_cast<std::size_t>(layer.head_dim);
   std::vector<double> scales, softcaps;
+  if (!mostAreNear(units, width, parts, layer.scores)) return std::nullopt;
   std::size_t near = 0;
   for (const Unit& unit : units) {
     const UnitFit fit(unit, width, parts);
