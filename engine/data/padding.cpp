@@ -5,14 +5,11 @@
 
 #include <numeric>
 
+#include "traces/format/core/floor_div.h"
 #include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
 namespace {
-
-std::int64_t roundedUp(std::int64_t length, std::int64_t unit) {
-  return (length + unit - 1) / unit * unit;
-}
 
 Padding padDocuments(const Mask& mask, std::int64_t unit) {
   Padding padding;
@@ -21,7 +18,7 @@ Padding padDocuments(const Mask& mask, std::int64_t unit) {
     const std::int64_t begin = padding.length, size = document.end - document.begin;
     for (std::int64_t i = 0; i < size; ++i) padding.padded_index.push_back(begin + i);
     document = {begin, begin + size};
-    padding.length += roundedUp(size, unit);
+    padding.length += traces::roundUp(size, unit);
     padding.slots.push_back({begin, padding.length});
   }
   return padding;
@@ -46,7 +43,7 @@ Padding paddingFor(std::int64_t length, const Mask& mask, Balance balance, int c
   padding.padded_index.resize(static_cast<std::size_t>(length));
   std::iota(padding.padded_index.begin(), padding.padded_index.end(), 0);
   if (!pad || length % unit == 0) return padding;
-  padding.length = roundedUp(length, unit);
+  padding.length = traces::roundUp(length, unit);
   if (padding.mask.documents.empty()) padding.mask.documents = {{0, length}};
   padding.slots = traces::documentSlots(padding.mask.documents, padding.length);
   return padding;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "traces/format/core/error.h"
+#include "traces/format/core/floor_div.h"
 #include "traces/format/schema/event.h"
 #include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
@@ -26,10 +27,6 @@ bool dealsEachDocument(const BalanceChoice& choice) {
 /// multiple of.
 std::int64_t unit(const BalanceChoice& choice, std::int32_t cp) {
   return choice.balance ? lengthUnit(*choice.balance, cp) : choice.block * cp;
-}
-
-std::int64_t roundUp(std::int64_t length, std::int64_t unit) {
-  return (length + unit - 1) / unit * unit;
 }
 
 void requireSizes(const BalanceChoice& choice, const std::vector<std::int64_t>& lengths,

@@ -239,17 +239,11 @@ std::vector<Unit> unitsOf(const LayerTensors& layer, const Selection& selection,
   return units;
 }
 
-/// Reports whether a fit comes near most of a few units, so that hopeless fits end early.
-bool mostAreNear(const std::vector<Unit>& units, std::size_t width, const FittedParts& parts,
-                 const ScoreRule& stated) {
+/// Brings units that lie evenly among all to the front. Returns their number.
+std::size_t bringProbesForward(std::vector<Unit>& units) {
   const std::size_t count = std::min(units.size(), kProbedUnits);
-  std::size_t near = 0;
-  for (std::size_t n = 0; n < count; ++n) {
-    const UnitFit fit(units[n * units.size() / count], width, parts);
-    near += fit.off(fit.solve(stated)) < kNear ? 1 : 0;
-    if (2 * (near + count - n - 1) <= count) return false;  // the others cannot make a majority
-  }
-  return true;
+  for (std::size_t n = 0; n < count; ++n) std::swap(units[n], units[n * units.size() / count]);
+  return count;
 }
 
 double medianOf(std::vector<double> values) {
@@ -268,15 +262,17 @@ std::optional<ScoreFit> fitScores(const Trace& trace, const LayerTensors& layer,
   const Recorded all{load(TensorKind::kQ).values, load(TensorKind::kK).values,
                      load(TensorKind::kV).values, load(TensorKind::kOut)};
   const auto known = layer.sinks && !parts.sinks ? trace.values(*layer.sinks) : std::nullopt;
-  const std::vector<Unit> units =
+  std::vector<Unit> units =
       unitsOf(layer, selection, mask, all, known.value_or(std::vector<double>()));
   if (units.empty()) return std::nullopt;
   const auto width = static_cast<std::size_t>(layer.head_dim);
   std::vector<double> scales, softcaps;
-  if (!mostAreNear(units, width, parts, layer.scores)) return std::nullopt;
+  const std::size_t probes = bringProbesForward(units);
   std::size_t near = 0;
-  for (const Unit& unit : units) {
-    const UnitFit fit(unit, width, parts);
+  for (std::size_t n = 0; n < units.size(); ++n) {
+    // The probes that are left cannot make a majority of all probes.
+    if (n <= probes && 2 * (near + probes - n) <= probes) return std::nullopt;
+    const UnitFit fit(units[n], width, parts);
     const Point at = fit.solve(layer.scores);
     if (!(fit.off(at) < kNear)) continue;
     ++near;

@@ -6,6 +6,7 @@
 #include "traces/exchange/import/flight_recorder/dump.h"
 #include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/format.h"
+#include "traces/exchange/import/plain_files.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
@@ -68,11 +69,7 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
     job.lacks.emplace_back(
         "some dumps do not list the ranks of their process groups; those whose dumps name a group "
         "are taken for its members");
-  const std::int64_t missing = job.ranks.front().world_size - std::ssize(job.ranks);
-  if (missing > 0)
-    job.lacks.push_back("the dumps of " + std::to_string(missing) + " of " +
-                        describeCount(job.ranks.front().world_size, "rank") +
-                        " are missing: open the folder that holds one of each");
+  sayMissingRanks(job, "dumps");
   if (job.ranks.size() > 1)
     job.lacks.emplace_back(
         "times of ranks are compared by the clocks of their machines; on several machines these "
@@ -124,20 +121,12 @@ bool beginsAsFlightRecorder(std::span<const std::uint8_t> head) {
   return false;
 }
 
-// Skips links, because a link could lead anywhere.
 std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
-    const std::string path = at->path().string();
+  std::vector<std::string> found = plainFiles(folder, [](const std::string& path) {
     const std::string name = nameWithoutEndings(path);
     const bool numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
-    if (!hasEnding(path, ".json") && !numbered) continue;
-    if (beginsAsFlightRecorder(readContentHead(path))) found.push_back(path);
-  }
-  std::ranges::sort(found);
+    return (hasEnding(path, ".json") || numbered) && beginsAsFlightRecorder(readContentHead(path));
+  });
   // A pickle is skipped when the JSON that was made from it lies beside it.
   std::erase_if(found, [&](const std::string& path) {
     return std::ranges::count(found, path + ".json") > 0;

@@ -28,19 +28,8 @@ class PickleReader {
       : bytes_(bytes), source_(source) {}
 
   PickledValue read() {
-    std::string damage;
     try {
-      while (readOpcode()) {
-      }
-      if (stack_.size() != 1 || !marks_.empty())
-        damaged("its end mark before its values are complete");
-    } catch (const EndsEarly&) {
-      damage = "it ends at byte " + std::to_string(bytes_.size()) + ", before its end mark";
-      closeAll();
-    } catch (const std::length_error& why) {
-      throw inputError(source_ + ": " + why.what() + ", so it is not read");
-    }
-    try {
+      const std::string damage = readOpcodes();
       return {stack_.empty() ? nlohmann::json() : values_.toJson(stack_.front()), damage};
     } catch (const std::length_error& why) {
       throw inputError(source_ + ": " + why.what() + ", so it is not read");
@@ -48,6 +37,20 @@ class PickleReader {
   }
 
  private:
+  /// Reads all opcodes. Returns why they end early; empty when they do not.
+  std::string readOpcodes() {
+    try {
+      while (readOpcode()) {
+      }
+    } catch (const EndsEarly&) {
+      closeAll();
+      return "it ends at byte " + std::to_string(bytes_.size()) + ", before its end mark";
+    }
+    if (stack_.size() != 1 || !marks_.empty())
+      damaged("its end mark before its values are complete");
+    return "";
+  }
+
   /// Reads an opcode and its argument. Returns false at the end of the pickle.
   bool readOpcode() {
     at_ = next_;

@@ -5,6 +5,7 @@
 #include "traces/exchange/import/content.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/kineto/rank_file.h"
+#include "traces/exchange/import/plain_files.h"
 #include "traces/exchange/import/profile/job.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
@@ -93,13 +94,8 @@ class Lacks {
 
  private:
   static void sayOfRanks(ProfiledJob& job) {
-    const std::int64_t world = job.ranks.front().world_size;
-    const std::int64_t missing = world - std::ssize(job.ranks);
-    if (missing > 0)
-      job.lacks.push_back("the files of " + std::to_string(missing) + " of " +
-                          describeCount(world, "rank") +
-                          " are missing: open the folder that holds one of each");
-    if (world > 1)
+    sayMissingRanks(job, "files");
+    if (job.ranks.front().world_size > 1)
       job.lacks.emplace_back(
           "times of ranks are compared by the clocks of their machines; on several machines these "
           "may differ");
@@ -163,18 +159,10 @@ bool beginsAsKineto(std::span<const std::uint8_t> head) {
          text.find("\"schemaVersion\"") != std::string_view::npos;
 }
 
-// Skips links, because a link could lead anywhere.
 std::vector<std::string> filesOfKineto(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
-    const std::string path = at->path().string();
-    if (hasEnding(path, ".json") && beginsAsKineto(readContentHead(path))) found.push_back(path);
-  }
-  std::ranges::sort(found);
-  return found;
+  return plainFiles(folder, [](const std::string& path) {
+    return hasEnding(path, ".json") && beginsAsKineto(readContentHead(path));
+  });
 }
 
 std::shared_ptr<ChunkSource> openKineto(const std::string& path) {

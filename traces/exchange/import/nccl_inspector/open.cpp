@@ -9,6 +9,7 @@
 #include "traces/exchange/import/content.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/nccl_inspector/log.h"
+#include "traces/exchange/import/plain_files.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
@@ -111,11 +112,7 @@ void sayLacks(ProfiledJob& job, const std::vector<InspectorLog>& logs) {
     job.lacks.emplace_back(
         "the logs say how long a collective took, and not when; its end is shown where it was "
         "written, which is later. NCCL_INSPECTOR_DUMP_VERBOSE=1 records the times");
-  const std::int64_t missing = job.ranks.front().world_size - std::ssize(job.ranks);
-  if (missing > 0)
-    job.lacks.push_back("the logs of " + std::to_string(missing) + " of " +
-                        describeCount(job.ranks.front().world_size, "rank") +
-                        " are missing: open the folder that holds one of each");
+  sayMissingRanks(job, "logs");
 }
 
 std::shared_ptr<ChunkSource> openLogs(const std::vector<std::string>& paths) {
@@ -150,21 +147,13 @@ bool beginsAsNcclInspector(std::span<const std::uint8_t> head) {
   return plain.starts_with(R"({"header":{"id":)");
 }
 
-// Skips links, because a link could lead anywhere.
 std::vector<std::string> filesOfNcclInspector(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(at->symlink_status(unreadable)) || unreadable) continue;
-    const std::string path = at->path().string();
+  return plainFiles(folder, [](const std::string& path) {
     const bool named =
         std::ranges::any_of(std::initializer_list<const char*>{".log", ".jsonl", ".json"},
                             [&](const char* ending) { return hasEnding(path, ending); });
-    if (named && beginsAsNcclInspector(readContentHead(path))) found.push_back(path);
-  }
-  std::ranges::sort(found);
-  return found;
+    return named && beginsAsNcclInspector(readContentHead(path));
+  });
 }
 
 std::shared_ptr<ChunkSource> openNcclInspector(const std::string& path) {

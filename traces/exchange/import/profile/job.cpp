@@ -5,6 +5,7 @@
 #include <map>
 
 #include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
 namespace {
@@ -51,6 +52,15 @@ void checkGroups(const ProfiledJob& job) {
 }
 
 }  // namespace
+
+void sayMissingRanks(ProfiledJob& job, const std::string& files) {
+  const std::int32_t world_size = job.ranks.front().world_size;
+  const std::int64_t missing = world_size - std::ssize(job.ranks);
+  if (missing > 0)
+    job.lacks.push_back("the " + files + " of " + std::to_string(missing) + " of " +
+                        describeCount(world_size, "rank") +
+                        " are missing: open the folder that holds one of each");
+}
 
 void checkOneJob(ProfiledJob& job) {
   std::ranges::sort(job.ranks, {}, &ProfiledRank::rank);

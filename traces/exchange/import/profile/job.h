@@ -76,6 +76,10 @@ struct Matched {
 /// common. Times are at most a week apart.
 void checkOneJob(ProfiledJob& job);
 
+/// Says how many ranks have no file, where a file of the format is one of `files`: "dumps". All
+/// ranks state one world size (checkOneJob).
+void sayMissingRanks(ProfiledJob& job, const std::string& files);
+
 /// Assigns a group to collectives whose group was not recorded. All calls of one thread get the
 /// same group, because a thread of Gloo works for one group. The group is the largest of the rank's
 /// groups in which every member made the same calls at the same time. When more than two threads

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "traces/exchange/import/format.h"
+#include "traces/exchange/import/plain_files.h"
 #include "traces/exchange/import/recording/rank_file.h"
 #include "traces/exchange/import/recording/values.h"
 #include "traces/format/core/error.h"
@@ -13,6 +14,10 @@ namespace ringscope::traces {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string nameOf(const std::string& path) {
+  return fs::path(path).filename().string();
+}
 
 /// Returns the rank in a file's name: "rank-00007.jsonl" belongs to rank 7.
 std::optional<WorldRank> rankOfName(const std::string& name) {
@@ -27,24 +32,9 @@ std::optional<WorldRank> rankOfName(const std::string& name) {
   return rank < kMaxRanks ? std::optional(WorldRank::of(rank)) : std::nullopt;
 }
 
-/// Returns the names of the plain files that `chosen` selects by name. Skips links, because a link
-/// could lead anywhere.
-template <typename Chosen>
-std::vector<std::string> plainFiles(const std::string& folder, Chosen chosen) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unreadable;
-    const fs::file_status status = at->symlink_status(unreadable);
-    const std::string name = at->path().filename().string();
-    if (!unreadable && fs::is_regular_file(status) && chosen(name)) found.push_back(name);
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 std::vector<std::string> rankFiles(const std::string& folder) {
-  return plainFiles(folder, [](const std::string& name) { return rankOfName(name).has_value(); });
+  return plainFiles(folder,
+                    [](const std::string& path) { return rankOfName(nameOf(path)).has_value(); });
 }
 
 bool areOfOneJob(const RankLines& a, const RankLines& b) {
@@ -56,17 +46,16 @@ bool areOfOneJob(const RankLines& a, const RankLines& b) {
 std::vector<std::string> filesOfRecording(const std::string& folder) {
   std::vector<std::string> files = rankFiles(folder);
   if (files.empty()) return files;
-  for (const std::string& name : plainFiles(folder, isFileOfValues)) files.push_back(name);
-  for (std::string& file : files) file = (fs::path(folder) / file).string();
+  const auto is_of_values = [](const std::string& path) { return isFileOfValues(nameOf(path)); };
+  for (std::string& path : plainFiles(folder, is_of_values)) files.push_back(std::move(path));
   return files;
 }
 
 std::vector<RankLines> readRankFiles(const std::string& folder) {
   std::vector<RankLines> ranks;
   std::vector<std::string> problems;
-  for (const std::string& name : rankFiles(folder)) {
-    const std::string path = (fs::path(folder) / name).string();
-    RankLines rank = readRankFile(path, *rankOfName(name));
+  for (const std::string& path : rankFiles(folder)) {
+    RankLines rank = readRankFile(path, *rankOfName(nameOf(path)));
     if (rank.lines.empty()) {
       problems.insert(problems.end(), rank.problems.begin(), rank.problems.end());
       continue;
