@@ -35,7 +35,7 @@ class CollectiveObserver:
         results = run()
         self.started(line, results, begin_ns)
         if operator.kind in ("send", "receive") and line and self.annotations.current.call is not None:
-            self.annotations.message(line, next(tensors_in(args), None))
+            self.annotations.message(line, next(iter(tensors_in(args)), None))
         return results
 
     @observer
@@ -43,7 +43,7 @@ class CollectiveObserver:
         given, kind = operator.given(args, kwargs), operator.kind
         self.number += 1
         self.session.collectives = self.number
-        tensors = list(tensors_in(args))
+        tensors = tensors_in(args)
         line = {
             "number": self.number,
             "operator": kind,
@@ -115,7 +115,7 @@ class CollectiveObserver:
         if line is None:
             return
         line.update(begin_ns=begin_ns, posted_ns=self.session.now())
-        if line["as"] in ("send", "recv_") or not list(tensors_in(results)):
+        if line["as"] in ("send", "recv_") or not tensors_in(results):
             return self.session.line("collective", **line)
         for tensor in tensors_in(results):
             self._waited[tensor.data_ptr()] = line["number"]

@@ -37,6 +37,7 @@ class Watch:
         self._gates = [Gate(operators, self.around)]
         self._meetings = Gate(collective_operators() if self.collectives else [], self.around)
         self._flex_calls = 0
+        self._looked = False
         self._gates.append(CompiledFlexGate(self.around_compiled, patches, self._cannot))
         try:
             self._gates.append(_flex.FlexGate(self.around_flex))
@@ -46,11 +47,19 @@ class Watch:
     def _cannot(self, why):
         self.session.line("limit", why=why[:300])
 
-    def look(self, looks, meets):
-        """Starts or stops observing the operators; `meets` is for collectives and messages."""
+    def look(self, looks):
+        """Starts or stops observing the operators. Operators in which ranks meet are observed further if the rank's
+        progress is followed: all until a recorded step has ended, then those that methods of ProcessGroup do not post."""
         for gate in self._gates:
             gate.look(looks)
-        self._meetings.look(meets)
+        counts = self.standing is not None
+        self._meetings.look(looks or counts, self.standing.elsewhere if counts and self._looked and not looks else None)
+        self._looked |= looks
+
+    def end(self):
+        """Stops observing all operators."""
+        for gate in (*self._gates, self._meetings):
+            gate.look(False)
 
     def around_flex(self, operator, args, kwargs, run):
         self._flex_calls += 1
@@ -68,13 +77,14 @@ class Watch:
         return self.around(operator, args, kwargs, unless_seen)
 
     def around(self, operator, args, kwargs, run):
-        if self.session.inside.busy or not all(map(can_be_read, tensors_in(args))):
+        tensors = tensors_in(args)
+        if self.session.inside.busy or not all(map(can_be_read, tensors)):
             return run()  # a tensor without data, because PyTorch only computes shapes, as for DTensors
         standing = self.standing
         is_loss = operator.func in self.looks or operator.func in self.calls
         if standing and operator.direction is None and not is_loss:
             return standing.around(
-                operator, args, kwargs, lambda: self.seen(operator, args, kwargs, run)
+                operator, args, kwargs, tensors, lambda: self.seen(operator, args, kwargs, run)
             )
         return self.seen(operator, args, kwargs, run)
 

@@ -43,6 +43,12 @@ _KEYS_OF_MATH = ("AutogradCPU", "AutogradCUDA")
 _CROSS_ENTROPY = "cross_entropy_loss"
 
 
+def kind_of(name):
+    """Returns the recording's name of an operator of c10d or of a method of ProcessGroup; None for others."""
+    plain = name.lstrip("_")
+    return next((kind for begin, kind in _KINDS if plain.startswith(begin)), None)
+
+
 class Operator:
     """An operator. `name` has no namespace; `kind` is the recording's name of a collective or message; `direction` is
     set for attention. The dispatch keys `keys` are the places where the operator can be intercepted."""
@@ -53,9 +59,7 @@ class Operator:
         self.full_name = func.name()
         self.namespace, self.name = func._schema.name.split("::")
         self.direction = direction
-        plain = self.name.lstrip("_")
-        found = (kind for begin, kind in _KINDS if plain.startswith(begin))
-        self.kind = next(found, None) if self.namespace in _COLLECTIVES else None
+        self.kind = kind_of(self.name) if self.namespace in _COLLECTIVES else None
         self._names = tuple(argument.name for argument in func._schema.arguments)
 
     @property
@@ -121,12 +125,18 @@ def collective_operators():
 
 
 def tensors_in(value):
-    """Yields the tensors in nested lists and tuples."""
+    """Returns the tensors in nested lists and tuples."""
+    found = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value, found):
     if isinstance(value, torch.Tensor):
-        yield value
+        found.append(value)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from tensors_in(item)
+            _collect(item, found)
 
 
 def is_of_another(thread):
@@ -143,23 +153,22 @@ class Gate:
         self._operators = operators
         self._seen = seen
         self._thread = threading.get_ident()
+        self._open = []
         self._libraries = {}
 
-    def look(self, looks):
-        """Opens or closes the gate."""
-        if looks == bool(self._libraries):
+    def look(self, looks, chosen=None):
+        """Opens the gate, in front of the operators in `chosen` if they are given, or closes it."""
+        wanted = [it for it in self._operators if looks and (chosen is None or it in chosen)]
+        if wanted == self._open:
             return
-        if looks:
-            for namespace in {operator.namespace for operator in self._operators}:
-                self._libraries[namespace] = torch.library.Library(namespace, "IMPL")
-            for operator in self._operators:
-                library = self._libraries[operator.namespace]
-                for key in operator.keys:
-                    library.impl(operator.func, self._before(operator, key), key, with_keyset=True)
-        else:
-            for library in self._libraries.values():
-                library._destroy()
-            self._libraries = {}
+        for library in self._libraries.values():
+            library._destroy()
+        self._open = wanted
+        self._libraries = {it.namespace: torch.library.Library(it.namespace, "IMPL") for it in wanted}
+        for operator in wanted:
+            library = self._libraries[operator.namespace]
+            for key in operator.keys:
+                library.impl(operator.func, self._before(operator, key), key, with_keyset=True)
 
     def _before(self, operator, key):
         seen, redispatch, thread = self._seen, operator.func.redispatch, self._thread

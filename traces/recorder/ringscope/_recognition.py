@@ -88,7 +88,7 @@ class Recognition:
             return self._backward(backward)
         if not running or kind in SUMS:
             return None
-        sent = [_content(found) for found in (list(tensors_in(argument)) for argument in args) if found]
+        sent = [_content(found) for found in map(tensors_in, args) if found]
         running = [frame for frame in running if self._sends(frame, kind, sent)]
         if not running or sys.getprofile() is not None:
             return None

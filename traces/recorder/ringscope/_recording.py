@@ -150,7 +150,7 @@ class Recording:
 
     def _border(self):
         """Starts or stops observing at a step border. Layers and operators are observed only in recorded training
-        steps. Collectives are also observed in other steps if the rank's progress is followed."""
+        steps, apart from the collectives that Watch.look() names."""
         active = self.session.active
         if self.standing is not None:
             self.standing.moved()
@@ -160,7 +160,7 @@ class Recording:
             if self.model is not None:
                 self.model.look(active)
             if self.watch is not None:
-                self.watch.look(active, active or self.standing is not None)
+                self.watch.look(active)
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("border", error)
 
@@ -192,7 +192,7 @@ class Recording:
 
     def _unwatch(self):
         if self.watch is not None:
-            self.watch.look(False, False)
+            self.watch.end()
         self.watch = None
 
     def log(self, numbers):

@@ -4,6 +4,7 @@ that it waits for. A listener gets it continuously. The rank's file gets it whil
 (_stalls.py)."""
 
 import collections
+import functools
 import os
 import sys
 import threading
@@ -15,7 +16,7 @@ import torch.distributed as dist
 
 import ringscope
 
-from ._operators import tensors_in
+from ._operators import is_of_another, kind_of, tensors_in
 
 _POSTING = (
     "send",
@@ -37,6 +38,7 @@ _POSTING = (
     "gather",
     "scatter",
     "barrier",
+    "monitored_barrier",
 )
 _LAST = 8  # per group: enough to compare with a rank that is slightly behind
 _MOST_MEETINGS = 256
@@ -48,7 +50,11 @@ _PASSED_OVER = tuple(
 
 class Standing:
     """Counters of posted operations. Ranks meet in a group; for messages, in a sender, receiver and tag of the group.
-    They meet in the same operations in the same order, so equal numbers belong together."""
+    They meet in the same operations in the same order, so equal numbers belong together.
+
+    Methods of ProcessGroup count the operations that they post. A gate in front of operators costs four times as much,
+    and counts the others: those of DistributedDataParallel and functional collectives, for example. `elsewhere` has their
+    operators."""
 
     def __init__(self, session, patches):
         self.session = session
@@ -59,28 +65,32 @@ class Standing:
         self._members = {}
         self._in = None
         self._works = weakref.WeakKeyDictionary()
+        self._within = threading.local()
+        self.elsewhere = set()
         self._functional = collections.OrderedDict()
         self._newest = None
         for name in _POSTING:
-            patches.wrap(dist.ProcessGroup, name, self._posting)
+            patches.wrap(dist.ProcessGroup, name, functools.partial(self._posting, name))
         patches.wrap(dist.distributed_c10d.Work, "wait", self._wait)
 
     def moved(self):
         self.moved_ns = time.monotonic_ns()
         self.changed = True
 
-    def around(self, operator, args, kwargs, run):
-        """Runs an operator of c10d. Its operation is counted before it is posted."""
+    def around(self, operator, args, kwargs, tensors, run):
+        """Runs an operator of c10d. Its operation is counted before it is posted, unless it belongs to one that was
+        counted. `tensors` are those of `args`."""
+        if self._is_counted():
+            return run()
+        self.elsewhere.add(operator)
         if operator.name == "wait_tensor":
             post = self._functional.pop(args[0].data_ptr(), None)
             return self._while_in(post, run)
-        try:
-            post = self._post(operator, args, kwargs)
-        except Exception as error:  # noqa: BLE001: the job must go on
-            self.session.trouble("standing", error)
-            return run()
-        results = self._while_in(post, run)
-        if operator.namespace == "_c10d_functional":
+        given = operator.given(args, kwargs)
+        ends = given.get("dst", given.get("src")), given.get("tag", 0)
+        post = self._post(operator.kind, given.get("process_group", given.get("group_name")), ends, tensors)
+        results = self._alone(operator.name, post, run)
+        if post and operator.namespace == "_c10d_functional":
             for tensor in tensors_in(results):
                 self._functional[tensor.data_ptr()] = post
                 while len(self._functional) > _MOST_WAITED:
@@ -110,47 +120,71 @@ class Standing:
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("standing", error)
 
-    def _post(self, operator, args, kwargs):
-        kind, given = operator.kind, operator.given(args, kwargs)
-        group = given.get("process_group", given.get("group_name"))
+    def _is_counted(self):
+        """Reports whether this thread is within an operation that was counted. A functional collective posts another."""
+        return getattr(self._within, "operation", None) is not None
+
+    def _alone(self, name, post, run):
+        """Posts an operation without counting the operations within it."""
+        self._within.operation = name
+        try:
+            return self._while_in(post, run)
+        finally:
+            self._within.operation = None
+
+    def _post(self, kind, group, ends, tensors):
+        """Counts an operation; `ends` are the other rank of a message within its group, and the tag. Returns None if it
+        cannot be counted."""
+        try:
+            self._newest = self._counted(kind, group, ends, tensors)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.session.trouble("standing", error)
+            return None
+        return self._newest
+
+    def _counted(self, kind, group, ends, tensors):
         if isinstance(group, str):
             group = dist.distributed_c10d._resolve_process_group(group)
         elif not isinstance(group, dist.ProcessGroup):
             group = dist.ProcessGroup.unbox(group)
         ranks = dist.get_process_group_ranks(group)
         self._members[group.group_name] = ranks
-        key, ends = (group.group_name,), {}
+        key, message = (group.group_name,), {}
         if kind in ("send", "receive"):
-            own, tag = ranks[dist.get_rank(group)], int(given.get("tag", 0))
-            peer = given.get("dst" if kind == "send" else "src")
+            own, (peer, tag) = ranks[dist.get_rank(group)], ends
             peer = None if peer is None else ranks[int(peer)]
-            ends = {"from": own, "to": peer} if kind == "send" else {"from": peer, "to": own}
-            ends["tag"] = tag
-            key += (kind, ends["from"], ends["to"], tag)
-        size = max((t.numel() * t.element_size() for t in tensors_in(args)), default=0)
+            message = {"from": own, "to": peer} if kind == "send" else {"from": peer, "to": own}
+            message["tag"] = int(tag or 0)
+            key += (kind, *message.values())
+        size = max((t.numel() * t.element_size() for t in tensors), default=0)
         count, last = self._posted.pop(key, (0, ()))
         count += 1
         self._posted[key] = (count, (*last[1 - _LAST :], (count, kind, size)))
         while len(self._posted) > _MOST_MEETINGS:
             self._posted.pop(next(iter(self._posted)))
         place = self.session.place()
-        self._newest = {
+        return {
             "operator": kind,
             "group": group.group_name,
             "nth": count,
-            **ends,
+            **message,
             "bytes": size,
             "layer": place["layer"],
             "pass": place["pass"],
         }
-        return self._newest
 
-    def _posting(self, original):
+    def _posting(self, name, original):
+        kind, takes_peer = kind_of(name), name in ("send", "recv")
+
         def post(*args, **kwargs):
-            before = self._newest
-            work = original(*args, **kwargs)
-            if self._newest is not before and work is not None:
-                self._works[work] = self._newest
+            if is_of_another(self._thread) or self._is_counted():
+                return original(*args, **kwargs)
+            group, tensors, *more = (*args, None, None, None)[: max(len(args), 4)]
+            ends = (more[0], more[1]) if takes_peer else (None, more[0])
+            post = self._post(kind, group, ends, tensors_in((tensors, more[0])))
+            work = self._alone(name, post, lambda: original(*args, **kwargs))
+            if post is not None and work is not None:
+                self._works[work] = post
             return work
 
         return post

@@ -13,6 +13,7 @@ import unittest
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 
 from jobs import PACKAGE, program
 
@@ -79,6 +80,34 @@ class OneRank(unittest.TestCase):
         dist.all_reduce(torch.ones(2))
         self.assertTrue(eventually(lambda: self.of_kind("resumed"), 10))
         self.assertGreater(self.of_kind("resumed")[0]["after_ns"], 600_000_000)
+
+    def counts_after_a_recorded_step(self, post):
+        """Posts once in a recorded step and once after it. Returns the count and the operators with a gate."""
+        model = torch.nn.Linear(2, 2)
+        ringscope.start(self.folder, model, stalled_after=100)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(2):
+            model(torch.ones(1, 2)).sum().backward()
+            post()
+            optimizer.step()
+        post()
+        (posted,) = ringscope._current.standing.snapshot("stands")["posted"]
+        return posted["nth"], ringscope._current.watch._meetings._open
+
+    def test_methods_of_process_groups_are_counted_without_a_gate_after_recorded_steps(self):
+        def post():
+            dist.all_reduce(torch.ones(2))
+            dist.barrier()
+
+        self.assertEqual(self.counts_after_a_recorded_step(post), (6, []))
+
+    def test_functional_collectives_are_counted_after_recorded_steps(self):
+        def post():
+            functional.wait_tensor(functional.all_reduce(torch.ones(2), "sum", dist.group.WORLD))
+
+        count, gated = self.counts_after_a_recorded_step(post)
+        self.assertEqual(count, 3)
+        self.assertEqual({operator.name for operator in gated}, {"all_reduce", "wait_tensor"})
 
     def test_going_on_just_before_the_end_has_its_line(self):
         ringscope.start(self.folder, steps=range(0), stalled_after=0.3)
