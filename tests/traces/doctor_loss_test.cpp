@@ -140,7 +140,7 @@ TEST(LossRulesTest, LogitsAndLabelsTellTheLossOfARankThatDidNotRecordIt) {
 
 /// Returns rows of a table of one frequency for `positions` of a rank.
 std::string table(int rank, const std::vector<int>& positions, const std::vector<int>& rows,
-                  bool values = true) {
+                  bool values = true, int microbatch = 0) {
   std::string ids, cos, sin;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const char* comma = i ? "," : "";
@@ -148,7 +148,9 @@ std::string table(int rank, const std::vector<int>& positions, const std::vector
     cos += comma + std::to_string(std::cos(0.3 * rows[i]));
     sin += comma + std::to_string(std::sin(0.3 * rows[i]));
   }
-  const std::string count = std::to_string(rows.size()), of = " rank=" + std::to_string(rank);
+  const std::string count = std::to_string(rows.size()),
+                    of = " rank=" + std::to_string(rank) +
+                         " microbatch=" + std::to_string(microbatch);
   const auto tensor = [&](const char* kind, const std::string& list) {
     const std::string stats =
         " min=-1 max=1 hash=" + std::to_string(std::hash<std::string>()(list) >> 2);
@@ -171,6 +173,14 @@ TEST(MissingRopeBufferRuleTest, RowsBelongToThePositionsOfTheTokens) {
       answerFrom("missing_rope_buffer", first + table(1, {2, 3, 4, 5}, {4, 5, 6, 7}));
   ASSERT_EQ(other.verdict, Verdict::kFound) << "cut by another balance";
   EXPECT_EQ(findVerdict("missing_rope_buffer", "run cp=2\n"), Verdict::kNotObservable);
+}
+
+TEST(MissingRopeBufferRuleTest, EachMicrobatchHasItsOwnTable) {
+  const std::string first = "run cp=1\n" + table(0, {0, 1}, {0, 1}, false);
+  EXPECT_EQ(findVerdict("missing_rope_buffer", first + table(0, {2, 3}, {2, 3}, false, 1)),
+            Verdict::kNotObservable);
+  EXPECT_EQ(findVerdict("missing_rope_buffer", first + table(0, {2, 3}, {0, 1}, false, 1)),
+            Verdict::kFound);
 }
 
 TEST(MissingRopeBufferRuleTest, APositionHasOneRow) {

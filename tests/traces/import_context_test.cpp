@@ -2,6 +2,8 @@
 // Lines of a recorded job about PyTorch's context_parallel, and about losses beside its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/context_facts.h"
@@ -52,6 +54,25 @@ TEST(ImportContext, ABackwardThatBeginsOutsideAndRunsNoAttentionIsKept) {
   EXPECT_EQ(countOutside(context("true") + kGradient + ownBackward()), 0u) << "another context";
   EXPECT_EQ(countOutside(kGradient + attention("backward") + ownBackward()), 0u);
   EXPECT_EQ(countOutside(""), 0u) << "no backward";
+}
+
+/// Returns an attention of a microbatch over the ranks of a group, or of one rank alone.
+std::string attentionIn(int microbatch, const std::string& group) {
+  return R"({"line":"attention","step":0,"microbatch":)" + std::to_string(microbatch) +
+         R"(,"call":)" + std::to_string(900 + microbatch) + R"(,"direction":"forward")" +
+         (group.empty() ? "" : R"(,"ring":{"group":")" + group + R"(","rank":0})") + "}\n";
+}
+
+TEST(ImportContext, GroupsThatChangeByMicrobatchLeaveNoGroupAndNoTokens) {
+  const auto knows_tokens = [](const ShardRecord& shard) {
+    return !shard.global_from_local.empty();
+  };
+  const auto same = openWith(attentionIn(1, "0") + attentionIn(2, "0"));
+  EXPECT_EQ(same->run()->cp, 2);
+  EXPECT_TRUE(std::ranges::any_of(same->shards(), knows_tokens));
+  const auto alone = openWith(attentionIn(1, ""));
+  EXPECT_EQ(alone->run()->cp, 1);
+  EXPECT_TRUE(std::ranges::none_of(alone->shards(), knows_tokens));
 }
 
 TEST(ImportContext, ARecordingWithoutLinesOfTheContextSaysNothing) {

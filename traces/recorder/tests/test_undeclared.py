@@ -13,7 +13,15 @@ import unittest
 from jobs import HERE, PACKAGE, findings, missing, path_of, program, table, torchrun
 
 STRANGERS = os.path.join(HERE, "strangers")
-_SAMPLE = ("Sums", "RestartedRotations", "LossTimesCp", "LabelsNotCut", "BackwardOutside", "MediaPositionsCutByBatch")
+_SAMPLE = (
+    "Sums",
+    "AloneInAMicrobatch",
+    "RestartedRotations",
+    "LossTimesCp",
+    "LabelsNotCut",
+    "BackwardOutside",
+    "MediaPositionsCutByBatch",
+)
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
 # A mask of tokens in the wrong order is no mask that the recorder knows.

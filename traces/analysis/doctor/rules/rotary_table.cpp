@@ -112,9 +112,12 @@ Finding missingRopeBufferFinding(const Place& place, WorldRank rank, std::string
               "tokens."};
 }
 
+/// Returns the table that the same rank has for these positions in the same microbatch, or null.
 const TensorRecord* tensorBeside(const Trace& trace, TensorKind kind,
                                  const TensorRecord& positions) {
-  return trace.findTensor({kind}, positions.place, positions.rank);
+  for (const TensorRecord* table : trace.tensorsAt({kind}, positions.place, positions.rank))
+    if (table->microbatch == positions.microbatch) return table;
+  return nullptr;
 }
 
 /// Finds two ranks that have different positions and the same table, by hashes alone.

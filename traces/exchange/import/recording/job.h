@@ -34,6 +34,9 @@ struct RecordedJob {
   /// The intention that the job declared, or that its model's configuration implies.
   std::optional<Line> declared;
   std::vector<GroupRecord> groups;
+  /// Ranks share the sequences of different microbatches with different ranks. No group and no
+  /// tokens are recorded then, since both hold for a whole training step.
+  bool changes_groups = false;
   std::vector<IntentRecord> intents;
   std::vector<ShardRecord> shards;
   std::vector<ScheduleRecord> schedules;
@@ -50,6 +53,10 @@ struct RecordedJob {
   /// Adds a shard. Returns false when this rank already has a shard of that buffer at that training
   /// step.
   bool addShard(ShardRecord shard);
+  /// Leaves out the tokens of the shard of the same buffer from an earlier microbatch, if they
+  /// differ and the shapes do not: nothing would tell which microbatch they belong to. Reports
+  /// whether it did.
+  bool forgetOtherTokens(const ShardRecord& later);
   /// Returns the indices of a rank's shards at a training step.
   const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
   /// Returns the shard of this buffer, or null.

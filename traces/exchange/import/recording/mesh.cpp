@@ -120,6 +120,30 @@ Mesh meshOfGroups(const RecordedJob& job) {
   return mesh;
 }
 
+/// Returns the groups within which a rank shares the sequence of each microbatch with attention. A
+/// rank that shares it with none is alone.
+std::map<std::pair<std::int32_t, std::int64_t>, std::set<std::vector<WorldRank>>>
+groupsByMicrobatch(const RankLines& rank) {
+  std::map<std::pair<std::int32_t, std::int64_t>, std::set<std::vector<WorldRank>>> groups;
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "attention") continue;
+    const std::int32_t step = line.place(Direction::kForward).train_step;
+    auto& found = groups[{step, line.whole("microbatch", 0)}];
+    auto members =
+        rank.findMembers(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+    if (members.size() > 1) found.insert(std::move(members));
+  }
+  return groups;
+}
+
+/// Reports whether a rank shares the sequences of different microbatches with different ranks
+/// (dynamic context parallelism).
+bool changesGroups(const RankLines& rank) {
+  const auto groups = groupsByMicrobatch(rank);
+  return std::ranges::any_of(
+      groups, [&](const auto& found) { return found.second != groups.begin()->second; });
+}
+
 /// Reports whether each rank from 0 on occurs exactly once.
 bool isSound(const Mesh& mesh) {
   std::set<WorldRank> ranks;
@@ -133,11 +157,16 @@ bool isSound(const Mesh& mesh) {
 void addMesh(RecordedJob& job) {
   Mesh mesh = recordedMesh(job.ranks.front());
   if (mesh.seats.empty()) mesh = meshOfGroups(job);
-  if (!isSound(mesh)) {
+  job.changes_groups = std::ranges::any_of(job.ranks, changesGroups);
+  if (job.changes_groups || !isSound(mesh)) {
     job.lacks.emplace_back(
-        "no mesh was recorded, so which ranks share a sequence is not known: context_parallel was "
-        "not entered while the recorder ran, and ringscope.buffer() and ringscope.attention() "
-        "named no groups that fit together");
+        job.changes_groups
+            ? "ranks share the sequences of different microbatches with different ranks "
+              "(dynamic context parallelism); a recording has one context-parallel group for "
+              "all microbatches, so nothing that needs this group can be judged"
+            : "no mesh was recorded, so which ranks share a sequence is not known: "
+              "context_parallel was not entered while the recorder ran, and "
+              "ringscope.buffer() and ringscope.attention() named no groups that fit together");
     // Without a known context-parallel group no rank is taken to share a sequence with another.
     job.run.cp = job.run.tp = 1;
     job.run.dp = static_cast<std::int32_t>(job.ranks.size());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/waits/who_waits.h"
 
 namespace ringscope::traces {
 
@@ -75,14 +76,29 @@ const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) 
   return nullptr;
 }
 
+bool RecordedJob::forgetOtherTokens(const ShardRecord& later) {
+  for (const std::size_t at : shardsFor(later.train_step, later.rank)) {
+    ShardRecord& first = shards[at];
+    if (first.buffer != later.buffer || first.local_shape != later.local_shape ||
+        first.global_from_local == later.global_from_local)
+      continue;
+    first.global_from_local.clear();
+    return true;
+  }
+  return false;
+}
+
 void addShards(RecordedJob& job) {
   constexpr std::size_t kMostBuffers = 256;  // per batch; each is compared with the others
+  std::set<WorldRank> varying;
   for (const RankLines& rank : job.ranks) {
     const BufferNames names(rank);
     bool has_more = false;
     for (const Line& line : rank.lines) {
       if (line.kind() != "buffer") continue;
       ShardRecord shard = shardFor(line, rank.rank, names);
+      if (job.changes_groups) shard.global_from_local.clear();
+      if (job.forgetOtherTokens(shard)) varying.insert(rank.rank);
       if (job.shardsFor(shard.train_step, rank.rank).size() < kMostBuffers)
         job.addShard(std::move(shard));
       else
@@ -93,6 +109,11 @@ void addShards(RecordedJob& job) {
                              std::to_string(kMostBuffers) +
                              " buffers in a training step; the others are left out");
   }
+  if (!varying.empty())
+    job.lacks.push_back(describeRanks({varying.begin(), varying.end()}) +
+                        " had other tokens in later microbatches of a training step than in the "
+                        "first, at the same length; a recording keeps the tokens of a whole step, "
+                        "so their tokens are left out");
 }
 
 }  // namespace ringscope::traces
