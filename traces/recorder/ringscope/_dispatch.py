@@ -16,7 +16,9 @@ from ._operators import (
     tensors_in,
 )
 from ._plain import PlainAttention
+from ._ring_compiled import CompiledRing
 from ._tensors import can_be_read
+from ._tracing import is_traced
 
 
 class Watch:
@@ -28,6 +30,7 @@ class Watch:
         self.annotations = annotations
         self.plain = PlainAttention(session)
         annotations.own_block = self.plain.own_block
+        self.compiled = CompiledRing(session, ring, self._cannot)
         self.standing = self.gathered = None
         self.collectives = None
         self.looks, self.calls = losses.operators(), losses.calls()
@@ -50,6 +53,7 @@ class Watch:
     def look(self, looks):
         """Starts or stops observing the operators. Operators in which ranks meet are observed further if the rank's
         progress is followed: all until a recorded step has ended, then those that methods of ProcessGroup do not post."""
+        self.compiled.border()
         for gate in self._gates:
             gate.look(looks)
         counts = self.standing is not None
@@ -78,7 +82,7 @@ class Watch:
 
     def around(self, operator, args, kwargs, run):
         tensors = tensors_in(args)
-        if self.session.inside.busy or not all(map(can_be_read, tensors)):
+        if is_traced() or self.session.inside.busy or not all(map(can_be_read, tensors)):
             return run()  # a tensor without data, because PyTorch only computes shapes, as for DTensors
         standing = self.standing
         is_loss = operator.func in self.looks or operator.func in self.calls
@@ -97,13 +101,18 @@ class Watch:
                 return self.ring.block(operator, args, kwargs, run)
             if self.annotations.current.call is not None:
                 return self.annotations.operator(operator, args, kwargs, run)
+            record = self.compiled.takes(operator, args, kwargs)
+            if record:
+                return record(run)
             record = self.gathered and self.gathered.takes(operator, args, kwargs)
             return record(run) if record else self.plain.call(operator, args, kwargs, run)
         if operator.func in self.calls:
             return self.calls[operator.func](args, kwargs, run)
         look = self.looks.get(operator.func)
         if look is None:
-            return self.collectives.call(operator, args, kwargs, run)
+            return self.compiled.around(
+                operator, args, lambda: self.collectives.call(operator, args, kwargs, run)
+            )
         results = run()
         look(args, kwargs, results)
         return results

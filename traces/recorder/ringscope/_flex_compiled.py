@@ -186,7 +186,7 @@ class CompiledFlexGate:
         if "torch._dynamo" in sys.modules:
             for name in sorted(compiled_elsewhere() - self._told):
                 self._told.add(name)
-                self._limit(f"{name} is compiled: operators and collectives within it are not observed")
+                self._limit(f"{name} is compiled: only attention operators and collectives are observed in it")
 
     def look(self, looks):
         """Opens or closes the gate."""

@@ -9,6 +9,7 @@ import torch
 import ringscope
 
 from ._tensors import has_values
+from ._tracing import is_traced
 
 
 def harmless(function, passes_on=None):
@@ -60,6 +61,8 @@ def guarded(hook):
 
     @functools.wraps(hook)
     def call(self, *args, **kwargs):
+        if is_traced():
+            return
         try:
             hook(self, *args, **kwargs)
         except Exception as error:  # noqa: BLE001: the job must go on

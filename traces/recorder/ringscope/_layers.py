@@ -8,6 +8,7 @@ from torch import nn
 
 from ._exchanges import storage_of
 from ._hashing import gridsum64
+from ._tracing import unless_compiled
 
 _LISTS = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
 _CALL = nn.Module._call_impl.__code__
@@ -136,6 +137,8 @@ class Layers:
     def _entry(self, module):
         """Returns how often a module was called in this forward pass, and counts its later calls."""
         key = id(module)
+        if getattr(module, "_compiled_call_impl", None) is not None:
+            return 1  # a hook would become part of the compiled code
         if key not in self._handles:
             self._entries[key] = 1
 
@@ -143,7 +146,7 @@ class Layers:
                 if not in_backward():
                     self._entries[key] = self._entries.get(key, 0) + 1
 
-            self._handles[key] = module.register_forward_pre_hook(enters)
+            self._handles[key] = module.register_forward_pre_hook(unless_compiled(enters))
         return self._entries.get(key, 1)
 
     def _again(self, ids, query):

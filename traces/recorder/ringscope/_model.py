@@ -11,6 +11,7 @@ from ._harmless import guarded
 from ._layers import blocks, in_backward
 from ._rotations import positions_behind
 from ._session import observer
+from ._tracing import unless_compiled
 from ._unwatched import unwatched
 
 _POSITIONS = ("position_ids", "positions", "input_pos", "pos_ids", "pos")
@@ -47,13 +48,16 @@ def _positions(given):
             yield name, value
 
 
-def is_compiled(model):
-    """Reports whether a part of the model is compiled, because an observing mode would change how it runs."""
-    return any(
-        type(module).__name__ == "OptimizedModule"
-        or getattr(module, "_compiled_call_impl", None) is not None
-        for module in model.modules()
-    )
+def compiled_within(model):
+    """Returns the ids of the modules that run within compiled code. Hooks on them would not be called, and layers that
+    share one compiled graph would get one each."""
+    found = set()
+    for module in model.modules():
+        if getattr(module, "_compiled_call_impl", None) is not None:
+            found.update(map(id, module.modules()))
+        elif type(module).__name__ == "OptimizedModule":
+            found.update(map(id, module._orig_mod.modules()))
+    return found
 
 
 def _has_transformers(model):
@@ -108,19 +112,24 @@ class ModelObserver:
         if not within:
             self._release(self._within)
             return
+        compiled = compiled_within(self.inner)
         for block in blocks(self.inner):
+            if id(block) in compiled:
+                continue
             self._hook(self._within, block, self._block_begins, self._block_ended)
             for part in block.children():  # a checkpoint may call these parts again on their own
+                if id(part) in compiled:
+                    continue
                 self._hook(self._within, part, self._part_begins(block), self._part_ended)
         for module in self.inner.modules():
-            if "rotary" in type(module).__name__.lower():
-                handle = module.register_forward_hook(self._rotary, with_kwargs=True)
+            if "rotary" in type(module).__name__.lower() and id(module) not in compiled:
+                handle = module.register_forward_hook(unless_compiled(self._rotary), with_kwargs=True)
                 self._within.append(handle)
 
     @staticmethod
     def _hook(handles, module, before, after):
-        handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
-        handles.append(module.register_forward_hook(after, always_call=True))
+        handles.append(module.register_forward_pre_hook(unless_compiled(before), with_kwargs=True))
+        handles.append(module.register_forward_hook(unless_compiled(after), always_call=True))
 
     @staticmethod
     def _release(handles):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes that a recording replaces and later restores."""
 
+import torch
+
 
 class Patches:
     """The attributes that are replaced by wrappers, and their originals, which undo() restores.
@@ -17,7 +19,11 @@ class Patches:
         original = getattr(owner, name, None)
         if original is None:
             return
-        wrapper = make(original)
+        made = make(original)
+
+        def wrapper(*args, **kwargs):
+            return original(*args, **kwargs) if torch.compiler.is_compiling() else made(*args, **kwargs)
+
         wrapper.__wrapped__ = original
         setattr(owner, name, wrapper)
         self._made.append((owner, name, original, wrapper))

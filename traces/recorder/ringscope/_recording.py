@@ -18,7 +18,7 @@ from ._harmless import check_values, described, guarded
 from ._layers import keywords_of_call
 from ._live import Live
 from ._gathered import GatheredAttention
-from ._model import ModelObserver, is_compiled
+from ._model import ModelObserver
 from ._patches import Patches
 from ._ring import RingObserver
 from ._session import Session
@@ -115,12 +115,7 @@ class Recording:
             self._adopt(model)
         else:
             self._first_call = modules.register_module_forward_pre_hook(self._called)
-        if model is None or not is_compiled(model):
-            self._begin_to_watch()
-        else:
-            self.session.line(
-                "limit", why="the model is compiled: operators and collectives are not observed"
-            )
+        self._begin_to_watch()
         if dist.is_available() and (live is not None or stalled_after > 0):
             self.standing = Standing(self.session, self.patches)
             if self.watch is not None:
@@ -187,8 +182,6 @@ class Recording:
         self._adopt(module)
         if self.model.inner is module:  # its own hooks come too late for this call
             self.model.first_call(module, args, keywords_of_call())
-        if is_compiled(module):
-            self._unwatch()
 
     def _unwatch(self):
         if self.watch is not None:

@@ -9,6 +9,7 @@ import torch.distributed as dist
 
 from ._pytorch import context_parallel_module, local_of
 from ._session import observer
+from ._tracing import is_traced
 
 
 class Call:
@@ -66,12 +67,14 @@ class RingObserver:
             version = torch.__version__
             session.line("limit", why=f"PyTorch {version} has no context_parallel that the recorder knows")
             return
-        self._options = ring._cp_options
+        self.options = ring._cp_options
         patches.wrap(ring, "_templated_ring_attention", self._template("forward"))
         patches.wrap(ring, "_templated_ring_attention_backward", self._template("backward"))
         patches.wrap(ring, "_create_rotater", self._rotater)
         if hasattr(ring, "_SDPAMerger"):
             patches.wrap(ring._SDPAMerger, "step", self._merge)
+
+    traced = staticmethod(lambda template, direction, args, kwargs: None)
 
     def next_call(self):
         """Returns a number for an attention. Ranks of a ring that compute the same attention get the same number."""
@@ -83,6 +86,9 @@ class RingObserver:
             signature = inspect.signature(original)
 
             def ring_attention(*args, **kwargs):
+                if is_traced():
+                    self.traced(original, direction, args, kwargs)
+                    return original(*args, **kwargs)
                 given = signature.bind(*args, **kwargs).arguments
                 outer, self.current.call = self.current.call, self.begin(direction, given)
                 try:
@@ -98,6 +104,10 @@ class RingObserver:
 
     @observer
     def begin(self, direction, given):
+        return self.write_begin(direction, given)
+
+    def write_begin(self, direction, given):
+        """Writes the beginning of an attention, and the keys and values that the rank has itself."""
         number = forward = self.next_call()
         query, key = given["query"], given["key"]
         session = self.session
@@ -138,8 +148,8 @@ class RingObserver:
             ring={
                 "group": call.group,
                 "rank": call.rank,
-                "rotate": self._options.rotate_method.name.lower().replace("_", ""),
-                "load_balance": bool(self._options.enable_load_balance),
+                "rotate": self.options.rotate_method.name.lower().replace("_", ""),
+                "load_balance": bool(self.options.enable_load_balance),
             },
             begin_ns=call.begin_ns,
         )
@@ -154,20 +164,29 @@ class RingObserver:
     def end(self, call, results):
         if call is None:
             return
-        at = {"layer": call.layer, "microbatch": call.microbatch}
         if call.direction == "forward":
             out, lse = results[0], results[1]
-            self._forwards[out.data_ptr()] = (call.number, call.layer, call.microbatch)
-            names = (("out", out), ("lse", lse.squeeze(-1) if lse.dim() == out.dim() else lse))
+            named = {"out": out, "lse": lse}
         else:
-            names = zip(("dq", "dk", "dv"), results[:3])
-        ids = self.session.tensors(dict(names), **at)
+            named = dict(zip(("dq", "dk", "dv"), results[:3]))
+        self.end_later(call, named, None)
+
+    def end_later(self, call, named, end_ns):
+        """Writes the results of an attention that ended at `end_ns`; None: now."""
+        at = {"layer": call.layer, "microbatch": call.microbatch}
+        if end_ns is not None:
+            at["pass"] = call.direction
+        if "out" in named:
+            out, lse = named["out"], named["lse"]
+            self._forwards[out.data_ptr()] = (call.number, call.layer, call.microbatch)
+            named = {"out": out, "lse": lse.squeeze(-1) if lse.dim() == out.dim() else lse}
+        ids = self.session.tensors(named, **at)
         self.session.line(
             "attention_end",
             call=call.number,
             ring_steps=call.ring_step + 1,
             tensors=ids,
-            end_ns=self.session.now(),
+            end_ns=self.session.now() if end_ns is None else end_ns,
         )
 
     def _rotater(self, original):
@@ -204,10 +223,16 @@ class RingObserver:
 
     @observer
     def arrived(self, call, payload, kind, hops, wait_ns, buffer):
+        self.write_hop(call, payload, kind, hops, wait_ns, buffer)
+
+    def write_hop(self, call, payload, kind, hops, wait_ns, buffer, moved=True):
+        """Writes a hop of the ring. `buffer` has the keys and values that are attended next; None: they are not known
+        as a whole."""
         if payload == "kv":
             call.ring_step = hops["count"]
             call.held = buffer
-            self.held(call, local_of(buffer))
+            if buffer is not None:
+                self.held(call, local_of(buffer))
         gathers = "Gather" in kind
         self.session.line(
             "hop",
@@ -222,7 +247,7 @@ class RingObserver:
             receive_from=call.members[(call.rank - 1) % call.size],
             group=call.group,
             bytes=hops["bytes"],
-            moved=not gathers or hops["count"] == 1,
+            moved=moved and (not gathers or hops["count"] == 1),
             posted_ns=hops["posted_ns"],
             wait_ns=wait_ns,
             end_ns=self.session.now(),
@@ -238,10 +263,16 @@ class RingObserver:
 
     @observer
     def attended(self, call, operator, args, kwargs, results, begin_ns, end_ns):
+        self.write_block(call, operator, args, kwargs, results, begin_ns, end_ns)
+
+    def write_block(self, call, operator, args, kwargs, results, begin_ns, end_ns, rows=None):
+        """Writes a block. `rows` are those of queries and keys; None: their views show them."""
         given = operator.given(args, kwargs)
         q, k = given["query"], given["key"]
         length = call.query.size(2)
         held = call.held.storage_offset() if call.held is not None else k.storage_offset()
+        if rows is None:
+            rows = _rows(q, call.query.storage_offset(), length), _rows(k, held, length)
         piece = call.pieces.setdefault(call.ring_step, 0)
         call.pieces[call.ring_step] += 1
         at = {**call.place(), "source_rank": call.source(), "piece": piece}
@@ -255,8 +286,8 @@ class RingObserver:
             **self.session.place(**at),
             operator=operator.full_name,
             causal=bool(given.get("is_causal", False)),
-            q_rows=_rows(q, call.query.storage_offset(), length),
-            k_rows=_rows(k, held, length),
+            q_rows=rows[0],
+            k_rows=rows[1],
             tensors=ids,
             begin_ns=begin_ns,
             end_ns=end_ns,

@@ -13,6 +13,7 @@ import torch.distributed as dist
 from ._digests import digests
 from ._layers import Layers
 from ._tensors import TYPES, can_be_read, quiet, raw_bytes
+from ._tracing import is_traced
 from ._memory import MemoryObserver
 from ._pytorch import local_of
 from ._writer import RankWriter, environment_rank
@@ -28,6 +29,8 @@ def observer(function, wanted=lambda session: session.active):
 
     @functools.wraps(function)
     def guarded(self, *args, **kwargs):
+        if is_traced():
+            return None
         session = getattr(self, "session", self)
         begin = time.perf_counter_ns()
         try:

@@ -155,7 +155,7 @@ class Faults(unittest.TestCase):
             "_layers.Layers.leave",
             "_layers.Layers.restart",
             "_model._given",
-            "_model.is_compiled",
+            "_model.compiled_within",
             "_model.ModelObserver.describe",
             "_training.OptimizerObserver._record",
             "_training.OptimizerObserver.know",
