@@ -7,6 +7,7 @@ import torch.distributed as dist
 from . import _flex
 from ._flex_compiled import CompiledFlexGate
 from ._collectives import CollectiveObserver
+from ._inductor import InductorObserver
 from ._operators import (
     Gate,
     Operator,
@@ -33,6 +34,7 @@ class Watch:
         self.compiled = CompiledRing(session, ring, self._cannot)
         self.standing = self.gathered = None
         self.collectives = None
+        self._losses, self.inductor = losses, InductorObserver(patches, self._cannot)
         self.looks, self.calls = losses.operators(), losses.calls()
         operators = [*attention_operators(), *map(Operator, self.looks), *decomposed_operators(self.calls)]
         if dist.is_available():
@@ -54,6 +56,7 @@ class Watch:
         """Starts or stops observing the operators. Operators in which ranks meet are observed further if the rank's
         progress is followed: all until a recorded step has ended, then those that methods of ProcessGroup do not post."""
         self.compiled.border()
+        self.inductor.look(self._losses.compiled if looks else None)
         for gate in self._gates:
             gate.look(looks)
         counts = self.standing is not None
@@ -62,6 +65,9 @@ class Watch:
 
     def end(self):
         """Stops observing all operators."""
+        self.compiled.border()
+        self.inductor.look(None)
+        self.inductor.remove()
         for gate in (*self._gates, self._meetings):
             gate.look(False)
 
@@ -81,8 +87,11 @@ class Watch:
         return self.around(operator, args, kwargs, unless_seen)
 
     def around(self, operator, args, kwargs, run):
+        if is_traced():
+            self.traced(operator, args, kwargs)
+            return run()
         tensors = tensors_in(args)
-        if is_traced() or self.session.inside.busy or not all(map(can_be_read, tensors)):
+        if self.session.inside.busy or not all(map(can_be_read, tensors)):
             return run()  # a tensor without data, because PyTorch only computes shapes, as for DTensors
         standing = self.standing
         is_loss = operator.func in self.looks or operator.func in self.calls
@@ -91,6 +100,16 @@ class Watch:
                 operator, args, kwargs, tensors, lambda: self.seen(operator, args, kwargs, run)
             )
         return self.seen(operator, args, kwargs, run)
+
+    def traced(self, operator, args, kwargs):
+        """Names an operator that is traced for Inductor. Its tensors come here more than once; named are those of the
+        job's own operators."""
+        if type(args[0]).__name__ != "FunctionalTensor" or not self.session.running:
+            return
+        try:
+            self._losses.traced(self.inductor, operator, args, kwargs)
+        except Exception as error:  # noqa: BLE001: the job must go on
+            self.session.trouble("traced", error)
 
     def seen(self, operator, args, kwargs, run):
         """Records an operator that was called with plain tensors."""

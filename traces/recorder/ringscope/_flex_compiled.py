@@ -28,7 +28,7 @@ _SOURCE = """def made({names}):
     return compiled"""
 
 _BY_CALLS = 3  # references to a function while its references are counted: two calls, and the counting
-_PYTORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_NOT_OF_THE_JOB = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, __file__))
 
 _standing = {}  # by number: the object that takes the calls
 
@@ -70,7 +70,7 @@ def compiled_elsewhere():
         return {
             getattr(code, "co_qualname", code.co_name)
             for code in codes
-            if not code.co_filename.startswith(_PYTORCH) and _debug_get_cache_entry_list(code)
+            if not code.co_filename.startswith(_NOT_OF_THE_JOB) and _debug_get_cache_entry_list(code)
         }
     except (ImportError, AttributeError, TypeError):  # private API, which may change
         return set()
@@ -186,7 +186,7 @@ class CompiledFlexGate:
         if "torch._dynamo" in sys.modules:
             for name in sorted(compiled_elsewhere() - self._told):
                 self._told.add(name)
-                self._limit(f"{name} is compiled: only attention operators and collectives are observed in it")
+                self._limit(f"{name} is compiled: only its attention operators, collectives and losses are observed")
 
     def look(self, looks):
         """Opens or closes the gate."""

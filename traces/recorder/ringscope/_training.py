@@ -9,6 +9,7 @@ from torch.optim import optimizer as optimizers
 from . import _fingerprints
 from ._harmless import guarded
 from ._head import projection_of
+from ._inductor import as_traced
 from ._loss_gradient import LogitsGradient, LogitsPath, product_of
 from ._parts import part_of, ranks_of_parts
 from ._pytorch import local_of
@@ -35,6 +36,7 @@ class LossObserver:
         self.buffers = buffers
         self._logits = (None, None)
         self._smoothing = None
+        self._has_gradient = False  # of a loss whose operators compiled code calls, where no tensor requires one
         self._number = 0
         self._embedding = set()
         self.parameter_name = lambda parameter: ""
@@ -69,6 +71,39 @@ class LossObserver:
 
     @observer
     def loss(self, args, kwargs, results):
+        self._write_loss(args, args[0].requires_grad or self._has_gradient)
+        self._has_gradient = False
+
+    @observer
+    def compiled(self, tensors, facts):
+        """Takes what compiled code shows of a cross entropy: its inputs. Without them, its operators run next."""
+        if "tensors" not in facts:
+            self._has_gradient = facts["grad"]
+            return
+        logits, target = as_traced(tensors, facts)
+        log_probabilities = torch.log_softmax(logits, 1 if logits.dim() > 1 else 0)
+        self._logits = log_probabilities.data_ptr(), logits
+        self._smoothing = facts["smoothing"]
+        args = log_probabilities, target, None, facts["reduction"], facts["ignore_index"]
+        self._write_loss(args, facts["grad"], compiled=True)
+        self._smoothing = None
+
+    @staticmethod
+    def traced(inductor, operator, args, kwargs):
+        """Names a cross entropy that is traced for Inductor."""
+        if operator.func is torch.ops.aten.cross_entropy_loss.default:
+            given = operator.given(args, kwargs)
+            target = given["target"]
+            if given.get("weight") is None and not target.is_floating_point():
+                inductor.name(
+                    [given["self"], target],
+                    reduction=int(given.get("reduction", 1)),
+                    ignore_index=int(given.get("ignore_index", -100)),
+                    smoothing=float(given.get("label_smoothing", 0.0)),
+                    grad=given["self"].requires_grad,
+                )
+
+    def _write_loss(self, args, grad, **more):
         log_probabilities, target, weight, reduction, ignore_index = args[:5]
         session = self.session
         classes = 1 if log_probabilities.dim() > 1 else 0
@@ -95,8 +130,9 @@ class LossObserver:
             operator="cross_entropy",
             number=self._number,
             smoothing=self._smoothing,
-            grad=log_probabilities.requires_grad,
+            grad=grad,
             made=made,
+            **more,
             sum=own_sum if own_sum == own_sum and abs(own_sum) != float("inf") else None,
             targets=int(counted.sum().item()),
             weighted=weight is not None,

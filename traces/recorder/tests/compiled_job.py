@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job under context_parallel whose layers torch.compile compiles, each as one graph: compiled_job.py FOLDER. It
-records nothing if FOLDER is -."""
+"""A job under context_parallel whose layers and loss torch.compile compiles, each as one graph: compiled_job.py FOLDER.
+It records nothing if FOLDER is -."""
 
 import contextlib
 import sys
@@ -15,6 +15,11 @@ from torch.distributed.tensor.experimental import context_parallel
 MEANT = {"mask": "causal", "positions": "whole_sequence", "loss": "mean_over_targets"}
 
 
+@torch.compile(fullgraph=True)
+def sum_of_losses(logits, labels):
+    return F.cross_entropy(logits.view(-1, VOCABULARY), labels.view(-1), reduction="sum")
+
+
 def train(mesh, model, optimizer):
     losses = []
     for step in range(2):
@@ -23,7 +28,7 @@ def train(mesh, model, optimizer):
         targets = (labels != -100).sum()
         with context_parallel(mesh, buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1]):
             logits = model(input_ids, position_ids)
-            loss = F.cross_entropy(logits.view(-1, VOCABULARY), labels.view(-1), reduction="sum") / targets
+            loss = sum_of_losses(logits, labels) / targets
             loss.backward()
         logged = loss.detach().clone()
         dist.all_reduce(logged, group=mesh.get_group())

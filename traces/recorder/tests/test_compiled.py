@@ -53,7 +53,14 @@ class Compiled(unittest.TestCase):
 
     def test_says_what_is_compiled(self):
         said = [line["why"] for line in of_kind(self.lines, "limit")]
-        self.assertEqual([why.partition(" is compiled")[0] for why in said], ["Layer.forward"])
+        self.assertEqual([why.partition(" is compiled")[0] for why in said], ["Layer.forward", "sum_of_losses"])
+
+    def test_records_the_loss(self):
+        for line, mean in zip(of_kind(self.lines, "loss"), torch.load(f"{self.result}.0")["losses"]):
+            self.assertEqual((line["targets"], line["reduction"], line["grad"]), (32, "sum", True))
+            self.assertEqual(line["target_buffer"], "labels")
+            whole = sum(loss["sum"] for loss in of_kind(lines_of(self.folder, 1), "loss") if loss["step"] == line["step"])
+            self.assertAlmostEqual((line["sum"] + whole) / 64, mean, places=5)
 
     @unittest.skipIf(program() is None, "the command line is not built")
     def test_nothing_is_found(self):
