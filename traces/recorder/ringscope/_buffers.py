@@ -175,11 +175,14 @@ class BufferObserver:
         return known[key], True
 
     def describe_mesh(self, mesh):
-        """Records the whole mesh of a part once: its axes and the rank at each place."""
+        """Records the whole mesh of a part once: its axes and the rank at each place. A mesh that was unflattened has
+        axes that the whole mesh does not name; then readers know the ranks from the group of the buffers."""
         if id(mesh) in self._meshes:
             return
         self._meshes.add(id(mesh))
         root = _root_of(mesh)
+        if not set(mesh.mesh_dim_names or ()) <= set(root.mesh_dim_names or ()):
+            return
         self.session.line(
             "mesh",
             axes=list(root.mesh_dim_names or []),

@@ -20,6 +20,7 @@ class CollectiveObserver:
         self.gradient_name = lambda tensor: None
         self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
+        self.gathers = lambda: False  # PyTorch gathers keys and values, which GatheredAttention records
         self.number = 0
         self._waited = {}
 
@@ -29,7 +30,7 @@ class CollectiveObserver:
             result = run()
             self.waited(args[0], begin_ns)
             return result
-        if self.ring.current.call is None:
+        if self.ring.current.call is None and not self.gathers():
             self.recognition.before(operator, args, lambda: self._process_group(operator.given(args, kwargs)))
         line = self.posted(operator, args, kwargs)
         results = run()

@@ -13,12 +13,18 @@ from ._pytorch import context_parallel_module
 from ._session import observer
 
 
+def heads_first(tensor, seq_dim):
+    """Returns a view [B, H, S, D] of a tensor whose sequence is dimension 1 or 2."""
+    return tensor.transpose(1, 2) if seq_dim == 1 else tensor
+
+
 class _Gathered:
     """The keys and values that one attention has gathered."""
 
-    def __init__(self, results, k, v, group):
+    def __init__(self, results, k, v, group, seq_dim):
         self.storage = storage_of(results[0])
-        self.k, self.v, self.group = k, v, group
+        self.k, self.v = (heads_first(x, seq_dim) for x in (k, v))
+        self.group, self.seq_dim = group, seq_dim
         self.needs_gradient = k.requires_grad or v.requires_grad
 
 
@@ -29,7 +35,8 @@ class GatheredAttention:
         self._buffers = buffers
         self._gathered = None
         self._forwards, self._step = {}, -1  # of this training step, by the memory of out
-        self._waiting = None, None  # a backward, and its dq, until dk and dv have been summed
+        self._waiting = None, None, 2  # a backward, its dq and the sequence's dimension, until dk and dv were summed
+        self.gathers = False  # keys and values are being gathered
         ring = context_parallel_module()
         if ring is None or not hasattr(ring, "flex_cp_allgather"):
             return
@@ -37,11 +44,14 @@ class GatheredAttention:
         patches.wrap(ring, "flex_cp_allgather", self._around(self._came))
         patches.wrap(operators, "flex_cp_allgather_backward", self._around(self._summed))
 
-    @staticmethod
-    def _around(seen):
+    def _around(self, seen):
         def make(original):
             def gather(*args, **kwargs):
-                results = original(*args, **kwargs)
+                self.gathers = True
+                try:
+                    results = original(*args, **kwargs)
+                finally:
+                    self.gathers = False
                 if not torch.compiler.is_compiling():
                     seen(results, *args, **kwargs)
                 return results
@@ -53,14 +63,15 @@ class GatheredAttention:
     @observer
     def _came(self, results, k, v, seq_dim, pg_name):
         group = dist.distributed_c10d._resolve_process_group(pg_name)
-        is_bhsd = k.dim() == 4 and seq_dim in (2, -2)
-        self._gathered = _Gathered(results, k, v, group) if is_bhsd and group.size() > 1 else None
+        known = k.dim() == 4 and seq_dim % 4 in (1, 2)
+        self._gathered = _Gathered(results, k, v, group, seq_dim % 4) if known and group.size() > 1 else None
 
     def _summed(self, results, *_, **__):
-        call, dq = self._waiting
-        self._waiting = None, None
+        call, dq, seq_dim = self._waiting
+        self._waiting = None, None, 2
         if call is not None and self._annotations.current.call is call:
-            self._annotations.end({"dq": dq, "dk": results[0], "dv": results[1]})
+            dk, dv = (heads_first(x, seq_dim) for x in results[:2])
+            self._annotations.end({"dq": dq, "dk": dk, "dv": dv})
 
     def takes(self, operator, args, kwargs):
         """Returns a function that records the operator, or None if its keys were not gathered."""
@@ -89,7 +100,7 @@ class GatheredAttention:
         call.shares_by = "all_gather"
 
         def ended(results):
-            self._remember(results[0], call, gathered.needs_gradient)
+            self._remember(results[0], call, gathered)
             self._annotations.end({"out": results[0], "lse": operator.lse_of(results)})
 
         return ended
@@ -122,14 +133,14 @@ class GatheredAttention:
         return q, gathered, fields
 
     @observer
-    def _remember(self, out, call, needs_gradient):
+    def _remember(self, out, call, gathered):
         if self._step != self.session.step:
             self._forwards, self._step = {}, self.session.step
-        self._forwards[out.data_ptr()] = call, needs_gradient
+        self._forwards[out.data_ptr()] = call, gathered.needs_gradient, gathered.seq_dim
 
     def _backward(self, operator, args, kwargs):
         named = operator.named(args, kwargs)
-        forward, needs_gradient = self._forwards.get(named["out"].data_ptr(), (None, False))
+        forward, needs_gradient, seq_dim = self._forwards.get(named["out"].data_ptr(), (None, False, 2))
         if forward is None or self._step != self.session.step:
             return None
         self._annotations.backward_of(forward, named["grad_out"], False)
@@ -137,7 +148,7 @@ class GatheredAttention:
 
         def ended(results):
             if needs_gradient:
-                self._waiting = call, results[0]
+                self._waiting = call, results[0], seq_dim
             else:
                 self._annotations.end({"dq": results[0]})
 

@@ -141,6 +141,9 @@ class InductorObserver:
             def uuid(self):
                 return get_hash_for_files((__file__,), self._runs.__name__)
 
+            def __deepcopy__(self, memo):  # PyTorch copies all options
+                return self
+
         self._passes = Pass(_note_tensors, self._limit), Pass(_show_tensors, self._limit)
         for option, made in zip(_OPTIONS, self._passes):
             setattr(config, option, made)

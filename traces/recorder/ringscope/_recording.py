@@ -138,6 +138,8 @@ class Recording:
             self.watch.gathered = GatheredAttention(self.session, self.patches, self.annotations, self.buffers)
         collectives = self.watch.collectives
         if collectives:
+            gathered = self.watch.gathered
+            collectives.gathers = lambda: gathered.gathers
             collectives.gradient_name = self.optimizer.gradient_name
             collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's ring within compiled code. The ring's functions run only while the code is traced. What runs later are its
-operators: the attention of each block, and the exchanges. They are put together here to the same call.
+"""PyTorch's ring within compiled code. The ring's functions run only while the code is traced. Later only its operators
+run: the attention of each block, and the exchanges. They are put together here to the same call.
 
 An operator belongs to the ring if its tensors do: a block attends the keys and values that an exchange brought, and
-an exchange sends those of a block. Where that does not hold, nothing of the call is recorded, and a limit says so."""
+an exchange sends those of a block. An operator that does not fit ends the record of its call, and a limit says so."""
 
 import inspect
 
@@ -18,7 +18,7 @@ _EXCHANGES = {"all_gather_into_tensor": "AllGather", "all_to_all_single": "AllTo
 
 
 class _Traced:
-    """What the trace of a ring tells about its calls."""
+    """The facts about a ring's calls that its trace shows."""
 
     def __init__(self, given, options):
         self.group = given["group"] if "group" in given else given["mesh"].get_group()

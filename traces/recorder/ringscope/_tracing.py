@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether code is being compiled instead of run. Nothing is recorded then, and nothing of the recorder may become part
-of what is compiled: the job would compute with other graphs, or fail where it asked for one graph."""
+"""Whether code is being compiled instead of run. Nothing is recorded then. No code of the recorder may become a part of
+the compiled code, because the job would compute with other graphs, or fail if it asked for one graph."""
 
 import torch
 

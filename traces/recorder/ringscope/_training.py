@@ -235,6 +235,8 @@ class OptimizerObserver:
                 return name
         return None
 
+    _outer = None, 0  # the optimizer that is stepping, and the microbatches before
+    _is_described = False
     projections = ()
     _projected = False  # the gradients of the projections were seen in this step, before their clipping
     _known = ()
@@ -270,6 +272,12 @@ class OptimizerObserver:
 
     @guarded
     def _before(self, optimizer, args, kwargs):
+        """An optimizer may step others that it contains. The outermost one ends the training step."""
+        outer, microbatch = self._outer
+        if outer is not None and outer is not optimizer and microbatch == self.session.microbatch:
+            self.describe(optimizer)
+            return
+        self._outer, self._is_described = (optimizer, self.session.microbatch), False
         self.take_gradients(optimizer)
         self.fingerprint("grad", optimizer, lambda parameter: parameter.grad)
 
@@ -287,7 +295,17 @@ class OptimizerObserver:
         if not self._projected:
             self._project(self._parameters(optimizer))
         self._projected = False
-        for group in optimizer.param_groups:
+        self._describe(optimizer)
+
+    @observer
+    def describe(self, optimizer):
+        self._describe(optimizer)
+
+    def _describe(self, optimizer):
+        """Writes the first optimizer of a step that has a learning rate."""
+        group = next(iter(optimizer.param_groups), {})
+        if "lr" in group and not self._is_described:
+            self._is_described = True
             self.session.line(
                 "optimizer",
                 step=self.session.step,
@@ -295,7 +313,6 @@ class OptimizerObserver:
                 lr=float(group["lr"]),
                 weight_decay=float(group.get("weight_decay", 0.0)),
             )
-            break
 
     def _project(self, named):
         """Records the product of an output projection's gradient with its weight: what all its logits' gradients with
@@ -312,6 +329,9 @@ class OptimizerObserver:
 
     @guarded
     def _after(self, optimizer, args, kwargs):
+        if optimizer is not self._outer[0]:
+            return
+        self._outer = None, 0
         self.take_weights(optimizer)
         self.fingerprint("weight", optimizer, lambda parameter: parameter.data)
         self.session.end_step()

@@ -5,13 +5,18 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import torch
 
-from jobs import HERE, findings, program, torch_version, torchrun
+from jobs import HERE, PACKAGE, findings, program, torch_version, torchrun
 from test_recording import lines_of, of_kind
+
+sys.path.insert(0, PACKAGE)
+
+import ringscope  # noqa: E402
 
 JOB = os.path.join(HERE, "compiled_job.py")
 
@@ -68,6 +73,19 @@ class Compiled(unittest.TestCase):
         done = subprocess.run([program(), "verify", self.folder, "--json"], capture_output=True, text=True, timeout=120)
         answer = json.loads(done.stdout)
         self.assertTrue(answer["right"] and answer["compared"], done.stdout)
+
+
+class Options(unittest.TestCase):
+    def test_options_of_the_job_work_and_are_restored(self):
+        from torch._inductor import config
+
+        with tempfile.TemporaryDirectory() as place:
+            with ringscope.record(os.path.join(place, "run"), model=torch.nn.Linear(2, 2)):
+                compiled = torch.compile(lambda x: x + 1, options={"max_autotune": False})
+                self.assertIsNotNone(config.joint_custom_pre_pass)
+            self.assertIsNone(config.joint_custom_pre_pass)
+            self.assertIsNone(config.post_grad_custom_post_pass)
+        self.assertTrue(callable(compiled))
 
 
 if __name__ == "__main__":
