@@ -69,6 +69,7 @@ class ForeignPrograms(unittest.TestCase):
             ([{"line": "loss"}], "none"),
             ([{"line": "hop"}, {"line": "block"}], "ring"),
             ([{"line": "attention_end", "strategy": "ulysses"}], "all-to-all"),
+            ([{"line": "attention_end", "strategy": "all_gather"}], "all-gather"),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "rank-00000.jsonl")
