@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import torch
 
@@ -86,6 +87,22 @@ class Options(unittest.TestCase):
             self.assertIsNone(config.joint_custom_pre_pass)
             self.assertIsNone(config.post_grad_custom_post_pass)
         self.assertTrue(callable(compiled))
+
+
+    def test_an_error_in_a_graph_pass_does_not_reach_the_job(self):
+        def loss(logits, labels):
+            return torch.nn.functional.cross_entropy(logits, labels)
+
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run")
+            with mock.patch("ringscope._inductor._note_tensors", side_effect=ValueError("no graph")) as broken:
+                broken.__name__ = "_note_tensors"
+                with ringscope.record(folder, model=torch.nn.Linear(2, 2)):
+                    compiled = torch.compile(loss, fullgraph=True)
+                    logits, labels = torch.randn(4, 8, requires_grad=True), torch.arange(4)
+                    self.assertAlmostEqual(compiled(logits, labels).item(), loss(logits, labels).item(), places=5)
+            said = [line["why"] for line in of_kind(lines_of(folder), "limit")]
+        self.assertIn("losses in compiled code are not observed: ValueError: no graph", said)
 
 
 if __name__ == "__main__":
