@@ -66,7 +66,6 @@ class Watch:
     def end(self):
         """Stops observing all operators."""
         self.compiled.border()
-        self.inductor.look(None)
         self.inductor.remove()
         for gate in (*self._gates, self._meetings):
             gate.look(False)

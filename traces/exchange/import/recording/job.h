@@ -53,9 +53,8 @@ struct RecordedJob {
   /// Adds a shard. Returns false when this rank already has a shard of that buffer at that training
   /// step.
   bool addShard(ShardRecord shard);
-  /// Leaves out the tokens of the shard of the same buffer from an earlier microbatch, if they
-  /// differ and the shapes do not: nothing would tell which microbatch they belong to. Reports
-  /// whether it did.
+  /// Compares a shard with the same buffer's shard of an earlier microbatch. If only their tokens
+  /// differ, nothing tells which microbatch these belong to; leaves them out then, and returns true.
   bool forgetOtherTokens(const ShardRecord& later);
   /// Returns the indices of a rank's shards at a training step.
   const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
