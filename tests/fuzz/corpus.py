@@ -4,8 +4,10 @@
 import gzip
 import json
 import pickle
+import sqlite3
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -88,6 +90,27 @@ def inspector_log():
                    for found in ({**perf, **trace}, {**perf, "coll_sn": 2, "coll": "ReduceScatter"})).encode()
 
 
+def nsight_export():
+    """An export of Nsight Systems with a step, a collective and a kernel of attention."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rank0.sqlite"
+        db = sqlite3.connect(path)
+        db.executescript("""
+            PRAGMA page_size = 512;
+            CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+            INSERT INTO StringIds VALUES(1, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL'), (2, 'flash_fwd_kernel'), (3, 'step 1');
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, correlationId, globalPid, shortName);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(5, 9, 0, 7, 1, 16777216, 1), (1, 3, 0, 8, 2, 16777216, 2);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(4, 5, 16777217, 1);
+            CREATE TABLE NVTX_EVENTS(start, end, globalTid, text, textId);
+            INSERT INTO NVTX_EVENTS VALUES(0, 9, 16777217, NULL, 3);
+            CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs);
+            INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1700000000000000000);""")
+        db.close()
+        return path.read_bytes()
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -102,6 +125,7 @@ def main(folder):
         "profile": list(profiles()),
         "pickle": pickles(),
         "inspector": [inspector_log()],
+        "nsight": [nsight_export()],
         "inflate": [gzip.compress(text, level) for text in (b"", b"a", pickles()[0]) for level in (0, 6)],
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})

@@ -20,7 +20,8 @@ void defineImport(CLI::App& command, int&) {
       .add_option(
           "RECORDING", *input,
           "A folder of the Python recorder, files of PyTorch's profiler (JSON) or Flight "
-          "Recorder (pickles or JSON) or NCCL's Inspector, one file per rank, or a .rscope file")
+          "Recorder (pickles or JSON), NCCL's Inspector or Nsight Systems (SQLite), one file per "
+          "rank, or a .rscope file")
       ->required();
   command.add_option("-o,--output", *output, "The .rscope file to write")->required();
   command.add_option(

@@ -25,8 +25,9 @@ struct Format {
   std::vector<std::string> (*files)(const std::string& folder) = nullptr;
 };
 
-/// Returns all formats. Every file can be compressed by gzip, except a RingScope trace and the
-/// files of a recorded job. A new format is a file in this folder and a line in registry.cpp.
+/// Returns all formats. Every file can be compressed by gzip, except the databases of
+/// RingScope and of Nsight Systems and the files of a recorded job. A new format is a file in this
+/// folder and a line in registry.cpp.
 std::span<const Format> formats();
 
 /// Recognise and open RingScope's own format.
@@ -56,6 +57,12 @@ std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path);
 bool beginsAsNcclInspector(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfNcclInspector(const std::string& folder);
 std::shared_ptr<ChunkSource> openNcclInspector(const std::string& path);
+
+/// Recognise, find and open SQLite exports of Nsight Systems: one file, or a folder with one file
+/// per rank. No view, trigger or function of the file runs (nsight/tables.h).
+bool beginsAsNsight(std::span<const std::uint8_t> head);
+std::vector<std::string> filesOfNsight(const std::string& folder);
+std::shared_ptr<ChunkSource> openNsight(const std::string& path);
 
 /// Opens a recording by its content, independent of its name. Throws inputError that lists the
 /// formats when it has none of them.

@@ -17,6 +17,8 @@ constexpr Format kFormats[] = {
      beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
     {"logs of NCCL's Inspector (a file, or a folder with one of each rank)", beginsAsNcclInspector,
      openNcclInspector, filesOfNcclInspector},
+    {"SQLite exports of Nsight Systems (a file, or a folder with one of each rank)", beginsAsNsight,
+     openNsight, filesOfNsight},
 };
 
 [[noreturn]] void refuse(const std::string& why) {

@@ -179,6 +179,13 @@ std::array<std::uint8_t, 128> readFileHead(const std::string& path) {
   return error ? std::array<std::uint8_t, 128>() : readFileHead(openAlone(file, path).get());
 }
 
+sqlite3* openForeignDatabase(const std::string& path) {
+  std::error_code error;
+  const fs::path file = fs::canonical(path, error);
+  if (error || !fs::is_regular_file(file)) throw inputError(path + " is not a plain file");
+  return openAlone(file, path).release();
+}
+
 ReadOnlyDatabase openReadOnly(const std::string& path) {
   std::error_code error;
   const fs::path file = fs::canonical(path, error);  // files beside a link are ignored; those

@@ -29,6 +29,11 @@ struct ReadOnlyDatabase {
 /// Throws inputError with the file's name.
 ReadOnlyDatabase openReadOnly(const std::string& path);
 
+/// Opens an untrusted database of another program as it is, and returns its handle: read-only,
+/// without locks, and without the files beside it. The caller closes it. Throws inputError with the
+/// file's name.
+sqlite3* openForeignDatabase(const std::string& path);
+
 /// Returns the first bytes of a plain file, padded with zeros; all zeros when the file cannot be
 /// read. Keeps the locks that a recorder in this process holds on the file, which closing a
 /// descriptor of the file would drop.

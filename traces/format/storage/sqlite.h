@@ -28,6 +28,7 @@ class Statement {
   bool step();  ///< returns true when there is a row
   void reset();
   std::int64_t integer(int column) const;
+  bool isInteger(int column) const;  ///< the value is stored as an integer
   std::string text(int column) const;
   Bytes blob(int column) const;  ///< throws for more than kMaxChunkBytes
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "traces/exchange/import/kineto/rank_name.h"
+#include "traces/exchange/import/profile/rank_name.h"
 #include "traces/exchange/import/profile/spelling.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
@@ -143,9 +143,7 @@ class RankFileReader {
 
   void takeKernel(const KinetoEvent& event) {
     file_.has_kernels = true;
-    const bool attention = event.name.find("flash_fwd") != std::string::npos ||
-                           event.name.find("flash_bwd") != std::string::npos ||
-                           event.name.find("fmha_cutlass") != std::string::npos;
+    const bool attention = isAttentionKernel(event.name);
     if (event.args.contains("Collective name"))
       file_.kernels.push_back(seen(event, ""));
     else if (attention)

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "traces/exchange/import/kineto/rank_file.h"
+#include "traces/exchange/import/profile/spelling.h"
 
 namespace ringscope::traces {
 namespace {
@@ -14,17 +15,12 @@ EventKind stageKind(const std::string& name) {
   return EventKind::kAttend;
 }
 
-bool isBackward(const std::string& name) {
-  return name.find("backward") != std::string::npos || name.find("bwd") != std::string::npos ||
-         name.find("fmha_cutlassB") != std::string::npos;
-}
-
 Event stageOf(const RankFile& file, const Seen& seen) {
   Event event;
   event.kind = stageKind(seen.name);
   event.rank = file.rank;
   event.place.train_step = stepAt(file, seen.begin_ns);
-  const bool backward = isBackward(seen.name) || isInBackward(file, seen.thread, seen.begin_ns);
+  const bool backward = namesBackward(seen.name) || isInBackward(file, seen.thread, seen.begin_ns);
   event.place.direction = backward ? Direction::kBackward : Direction::kForward;
   event.pass = backward ? Pass::kBackward : Pass::kForward;
   event.begin_ns = event.start_ns = seen.begin_ns;

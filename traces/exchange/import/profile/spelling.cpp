@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace ringscope::traces {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
 
 std::string callName(std::string_view name) {
   if (const auto colon = name.rfind(':'); colon != std::string_view::npos)
@@ -31,6 +38,15 @@ std::string callName(std::string_view name) {
   const auto found = std::ranges::find_if(
       kNames, [&](const auto& known) { return plain.starts_with(known.first); });
   return found == kNames.end() ? "" : found->second;
+}
+
+bool isAttentionKernel(std::string_view name) {
+  return contains(name, "flash_fwd") || contains(name, "flash_bwd") ||
+         contains(name, "fmha_cutlass");
+}
+
+bool namesBackward(std::string_view name) {
+  return contains(name, "backward") || contains(name, "bwd") || contains(name, "fmha_cutlassB");
 }
 
 std::int64_t elementBytes(std::string_view type) {

@@ -12,6 +12,13 @@ namespace ringscope::traces {
 /// "all_gather". Messages are "send" and "recv". Returns an empty string for any other name.
 std::string callName(std::string_view name);
 
+/// Reports whether a kernel of this name computes attention: of FlashAttention, or of PyTorch's
+/// memory-efficient attention.
+bool isAttentionKernel(std::string_view name);
+
+/// Reports whether the name of an operator or a kernel says that it computes gradients.
+bool namesBackward(std::string_view name);
+
 /// Returns the bytes per element of a type named by PyTorch's dispatcher ("Float") or by C++
 /// ("c10::BFloat16"); 0 when the type is unknown.
 std::int64_t elementBytes(std::string_view type);

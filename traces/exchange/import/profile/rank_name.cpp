@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exchange/import/kineto/rank_name.h"
+#include "traces/exchange/import/profile/rank_name.h"
 
 #include <algorithm>
 #include <cctype>
