@@ -35,7 +35,7 @@ void refuseOutside(double value, double least, double most, const char* key,
 void readRope(LlamaConfig& c, const json& j, const std::string& source) {
   const json parameters = j.value("rope_parameters", json()),
              older = j.value("rope_scaling", json());
-  const json& scaling = parameters.is_object() ? parameters : older;
+  json scaling = parameters.is_object() ? parameters : older;
   c.rope_theta = parameters.is_object() ? parameters.value("rope_theta", 10000.0)
                                         : j.value("rope_theta", 10000.0);
   const json& of_heads = scaling.is_object() && scaling.contains("partial_rotary_factor")
@@ -46,6 +46,7 @@ void readRope(LlamaConfig& c, const json& j, const std::string& source) {
       "partial_rotary_factor " + of_heads.dump() + " is not supported, only heads that turn whole");
   if (!scaling.is_object()) return;
   const std::string type = scaling.value("rope_type", scaling.value("type", "default"));
+  scaling["max_position_embeddings"] = j.value("max_position_embeddings", json());
   if (type != "default") c.rope_scaling = readRopeScaling(type, scaling, source);
 }
 
@@ -71,8 +72,7 @@ const FamilyTraits& familyOf(const json& j, const std::string& source) {
   for (const FamilyTraits& traits : kFamilies)
     if (type == traits.model_type) return traits;
   throw inputError(source + ": model_type is '" + type +
-                   "'; what can be read is llama, mistral, qwen2 and qwen3, without mixtures of "
-                   "experts");
+                   "'; what can be read is llama, mistral, qwen2 and qwen3");
 }
 
 bool isQwen(LlamaFamily family) {
@@ -91,11 +91,7 @@ std::int64_t slidingLayers(const LlamaConfig& c, const json& j, const std::strin
                "layer_types lists " + std::to_string(listed.size()) + " layers of " +
                    std::to_string(layers));
   std::int64_t sliding = 0;
-  for (const json& type : listed) {
-    refuseUnless(type == "sliding_attention" || type == "full_attention", source,
-                 "the layer type " + type.dump() + " is not supported");
-    sliding += type == "sliding_attention";
-  }
+  for (const json& type : listed) sliding += type == "sliding_attention";
   return sliding;
 }
 
@@ -137,6 +133,7 @@ void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
 
 LlamaConfig fromJson(const json& j, const std::string& source) {
   LlamaConfig c;
+  refuseUnsupportedParts(j, source);
   c.family = familyOf(j, source).family;
   refuseUnless(j.value("hidden_act", "silu") == "silu", source, "hidden_act must be silu");
   refuseUnless(!j.value("mlp_bias", false), source, "mlp_bias is not supported");
@@ -190,6 +187,9 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
                  {"initializer_range", initializer_range},
                  {"tie_word_embeddings", tie_word_embeddings},
                  {"dtype", dtype}};
+  if (rope_scaling && rope_scaling->kind == RopeKind::kDynamic)
+    config["max_position_embeddings"] =
+        static_cast<std::int64_t>(rope_scaling->max_position_embeddings);
   if (family == LlamaFamily::kLlama) config["mlp_bias"] = false;
   if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3)
     config["attention_bias"] = attention_bias;

@@ -39,8 +39,9 @@ struct LlamaConfig {
   double attentionScale() const;
 
   /// Parses the text of config.json; errors call it `source`. Reads the rotary base from
-  /// rope_parameters (new) or rope_theta (old). Throws inputError that names an unsupported
-  /// setting: another model type or rope scaling, biases of the MLP, another activation, or a
+  /// rope_parameters (new) or rope_theta (old). Throws inputError that names an unsupported part or
+  /// setting. Unsupported parts are those of refuseUnsupportedParts() and other model types.
+  /// Unsupported settings are other rotary scalings, other activations, biases of the MLP, and a
   /// window in only some layers.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);

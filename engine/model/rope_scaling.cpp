@@ -63,11 +63,14 @@ RopeScaling yarnScaling(const json& j, const std::string& source) {
 RopeScaling readRopeScaling(const std::string& type, const json& j, const std::string& source) {
   if (type == "llama3") return llama3Scaling(j, source);
   if (type == "yarn") return yarnScaling(j, source);
-  refuseUnless(type == "linear", source,
-               "rope_type " + type + " is not supported, only default, linear, llama3 and yarn");
+  refuseUnless(
+      type == "linear" || type == "dynamic", source,
+      "rope_type " + type + " is not supported, only default, linear, dynamic, llama3 and yarn");
   RopeScaling scaling;
-  scaling.kind = RopeKind::kLinear;
+  scaling.kind = type == "linear" ? RopeKind::kLinear : RopeKind::kDynamic;
   scaling.factor = positiveNumber(j, "factor", source);
+  if (scaling.kind == RopeKind::kDynamic)
+    scaling.max_position_embeddings = positiveNumber(j, "max_position_embeddings", source);
   return scaling;
 }
 
@@ -76,6 +79,8 @@ json writeRopeScaling(const RopeScaling& s) {
   switch (s.kind) {
     case RopeKind::kLinear:
       return {{"rope_type", "linear"}, {"factor", s.factor}};
+    case RopeKind::kDynamic:
+      return {{"rope_type", "dynamic"}, {"factor", s.factor}};
     case RopeKind::kLlama3:
       return {{"rope_type", "llama3"},
               {"factor", s.factor},

@@ -50,6 +50,8 @@ at::Tensor scaled(const at::Tensor& inverse, const LlamaConfig& config) {
   switch (s.kind) {
     case RopeKind::kLinear:
       return inverse / s.factor;
+    case RopeKind::kDynamic:
+      return inverse;
     case RopeKind::kLlama3:
       return blendedByLlama3(inverse, s);
     case RopeKind::kYarn:
@@ -60,12 +62,24 @@ at::Tensor scaled(const at::Tensor& inverse, const LlamaConfig& config) {
 
 }  // namespace
 
+/// Computes the base of dynamic NTK scaling like transformers, from the length of the whole
+/// sequence. The position ids of a rank do not show that length.
+double Rotary::base(const LlamaConfig& config) {
+  if (!config.rope_scaling || config.rope_scaling->kind != RopeKind::kDynamic)
+    return config.rope_theta;
+  const RopeScaling& s = *config.rope_scaling;
+  const auto dims = static_cast<double>(config.head_dim);
+  const double stretched =
+      std::max(1.0, static_cast<double>(s.sequence_length) / s.max_position_embeddings);
+  return config.rope_theta * std::pow(s.factor * stretched - (s.factor - 1), dims / (dims - 2));
+}
+
 at::Tensor Rotary::angles(const at::Tensor& position_ids, const LlamaConfig& config,
                           at::ScalarType type) {
   const auto angle_type = type == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor exponent =
       at::arange(0, config.head_dim, 2, angle_type) / static_cast<double>(config.head_dim);
-  at::Tensor inverse = 1.0 / at::pow(config.rope_theta, exponent);  // [head_dim / 2]
+  at::Tensor inverse = 1.0 / at::pow(base(config), exponent);  // [head_dim / 2]
   if (config.rope_scaling) inverse = scaled(inverse, config);
   inverse = inverse.to(position_ids.device());
   const at::Tensor half =

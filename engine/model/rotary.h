@@ -14,6 +14,8 @@ struct Rotary {
   /// Computes cos and sin for position_ids, [B, S], the *global* positions of this rank's tokens.
   /// Angles are computed in fp32 (fp64 for fp64 models), like Hugging Face's LlamaRotaryEmbedding.
   static Rotary of(const at::Tensor& position_ids, const LlamaConfig& config, at::ScalarType type);
+  /// Returns the base of the frequencies: rope_theta, or the larger base of a dynamic scaling.
+  static double base(const LlamaConfig& config);
   /// Computes the angles, [B, 1, S, head_dim], in fp32 (fp64 for fp64 models).
   static at::Tensor angles(const at::Tensor& position_ids, const LlamaConfig& config,
                            at::ScalarType type);

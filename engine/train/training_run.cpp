@@ -66,10 +66,22 @@ LlamaConfig sampleModel(const BatchSource& batches) {
   return model;
 }
 
+/// Tells a dynamic rotary scaling how long whole sequences are. Throws usageError for documents,
+/// whose lengths differ between batches.
+void setSequenceLength(LlamaConfig& model, const TrainConfig& config, const BatchSource& batches) {
+  if (!model.rope_scaling || model.rope_scaling->kind != RopeKind::kDynamic) return;
+  if (config.keepsDocuments())
+    throw usageError(
+        "dynamic rotary scaling depends on the length of a sequence, which --mask documents leaves "
+        "open; use another --mask");
+  model.rope_scaling->sequence_length = batches.sequenceLength();
+}
+
 LlamaConfig modelOf(const TrainConfig& config, const BatchSource& batches) {
   LlamaConfig model =
       config.model_dir.empty() ? sampleModel(batches) : LlamaConfig::load(config.model_dir);
   if (config.sinks) model.attention_sinks = true;
+  setSequenceLength(model, config, batches);
   if (batches.largestToken() >= model.vocab_size)
     throw inputError("token " + std::to_string(batches.largestToken()) +
                      " is outside the model's vocabulary of " + std::to_string(model.vocab_size));

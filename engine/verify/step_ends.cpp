@@ -129,7 +129,7 @@ at::Tensor summingErrors(const std::string& name, const std::vector<RankStep>& r
   return kRms * kRms * u * u * (isOfNumbers(squares) ? squares : squares.sum(-1));
 }
 
-/// An angle is position · theta^(-2i/D): the power is off by ln(theta)·2i/D units, as its exponent
+/// An angle is position · base^(-2i/D): the power is off by ln(base)·2i/D units, as its exponent
 /// is by one; quotient, product and scaling add a few. Cosine and sine move by as much as the
 /// angle, and are then rounded to the type in which they are kept.
 DiffRecord StepEnds::rotary(const LlamaConfig& config, at::ScalarType type) const {
@@ -140,7 +140,7 @@ DiffRecord StepEnds::rotary(const LlamaConfig& config, at::ScalarType type) cons
   const at::Tensor half = at::arange(0, config.head_dim, 2, at::kDouble) /
                           static_cast<double>(config.head_dim),
                    units =
-                       at::cat({half, half}) * std::log(std::max(config.rope_theta, 2.0)) + kFew;
+                       at::cat({half, half}) * std::log(std::max(Rotary::base(config), 2.0)) + kFew;
   const double u = unitRoundoff(type == at::kDouble ? at::kDouble : at::kFloat);
   const double factor = config.rope_scaling ? config.rope_scaling->attention_factor : 1;
   const at::Tensor limit = (u * angles.abs() * units + 2 * unitRoundoff(type)) * factor;

@@ -8,14 +8,15 @@
 #include "tests/engine/mesh_training.h"
 #include "tests/support/expect_error.h"
 #include "traces/analysis/diff/summary.h"
+#include "traces/format/core/input_file.h"
 
 namespace ringscope::engine {
 namespace {
 
 using test::MeshCase;
 
-const std::vector<std::string> kFamily = {"mistral", "qwen2", "qwen3", "llama_yarn",
-                                          "llama_linear"};
+const std::vector<std::string> kFamily = {"mistral",    "qwen2",        "qwen3",
+                                          "llama_yarn", "llama_linear", "llama_dynamic"};
 
 /// Returns meshes for 4 query heads and 2 KV heads; at tp 4 each KV head is on two ranks.
 std::vector<MeshCase> familyCases() {
@@ -115,7 +116,7 @@ std::string configText(const std::string& type, const std::string& more) {
 }
 
 TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
-  for (const char* type : {"mixtral", "qwen3_moe", "gemma2", "gpt2", ""})
+  for (const char* type : {"mixtral", "gemma2", "gpt2", ""})
     EXPECT_ERROR(LlamaConfig::parse(configText(type, ""), "config"), ErrorCode::kInput,
                  "what can be read is llama, mistral, qwen2 and qwen3");
   EXPECT_ERROR(LlamaConfig::parse(configText("llama", R"(,"partial_rotary_factor":0.5)"), "config"),
@@ -125,6 +126,35 @@ TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
                                              R"("max_window_layers":1)"),
                          "config"),
       ErrorCode::kInput, "a window in 1 of 2 layers is not supported");
+}
+
+TEST(ModelFamilyTest, NamesThePartsOfAnUnsupportedModel) {
+  const std::map<std::string, std::string> reasons = {
+      {"mixtral", "'mixtral' has a mixture of experts (num_local_experts = 8), which"},
+      {"qwen3_moe", "'qwen3_moe' has a mixture of experts (num_local_experts = 128), which"},
+      {"deepseek_v3",
+       "has a mixture of experts (n_routed_experts = 256) and latent attention "
+       "(kv_lora_rank = 512), which"},
+      {"gpt_oss", "'gpt_oss' has a mixture of experts (num_local_experts = 128), which"},
+      {"mamba", "'mamba' has recurrent layers (state_size = 16), which"},
+      {"recurrent_gemma", "'recurrent_gemma' has recurrent layers (lru_width = 32)"},
+      {"qwen3_next",
+       "recurrent layers (linear_num_key_heads = 16) and layers of the type "
+       "\"linear_attention\", which"}};
+  for (const auto& [name, reason] : reasons) {
+    const std::string path = test::reference("family/unsupported/" + name + ".json");
+    EXPECT_ERROR(LlamaConfig::parse(traces::readFile(path, traces::kMaxJsonBytes), name),
+                 ErrorCode::kInput, reason);
+  }
+}
+
+/// The length of documents differs between batches, and so would the frequencies.
+TEST(ModelFamilyTest, RefusesDynamicScalingOfDocuments) {
+  MeshCase c{{1, 1, 2}};
+  c.folder = "family/llama_dynamic";
+  TrainConfig config = c.config();
+  config.mask = traces::MaskKind::kDocuments;
+  EXPECT_ERROR(test::trained(config), ErrorCode::kUsage, "which --mask documents leaves open");
 }
 
 TEST(ModelFamilyTest, ReadsAWindowFromAllThreeKindsOfConfiguration) {

@@ -40,8 +40,11 @@ TEST(LlamaConfigTest, RotaryScalingIsReadInBothSpellingsAndOthersAreRefused) {
     EXPECT_EQ(again.rope_scaling->original_max_position_embeddings, 512);
   }
   EXPECT_ERROR(LlamaConfig::parse(
+                   configText(R"(,"rope_scaling":{"rope_type":"longrope","factor":2})"), "config"),
+               ErrorCode::kInput, "rope_type longrope is not supported");
+  EXPECT_ERROR(LlamaConfig::parse(
                    configText(R"(,"rope_scaling":{"rope_type":"dynamic","factor":2})"), "config"),
-               ErrorCode::kInput, "rope_type dynamic is not supported");
+               ErrorCode::kInput, "lacks a positive max_position_embeddings");
   EXPECT_ERROR(LlamaConfig::parse(
                    configText(R"(,"rope_scaling":{"rope_type":"llama3","factor":8})"), "config"),
                ErrorCode::kInput, "lacks a positive low_freq_factor");
@@ -53,6 +56,20 @@ TEST(RotaryTest, LinearScalingStretchesAllWavelengths) {
   const at::Tensor positions = at::arange(64).unsqueeze(0);
   EXPECT_TRUE(at::allclose(Rotary::angles(positions, scaled, at::kDouble) * 4,
                            Rotary::angles(positions, plain, at::kDouble)));
+}
+
+/// The base of _compute_dynamic_ntk_parameters of transformers 5.
+TEST(RotaryTest, DynamicScalingRaisesTheBaseForLongSequencesOnly) {
+  LlamaConfig config;
+  config.head_dim = 16;
+  config.rope_scaling = RopeScaling{RopeKind::kDynamic, 4};
+  config.rope_scaling->max_position_embeddings = 16;
+  for (const std::int64_t length : {8, 16}) {
+    config.rope_scaling->sequence_length = length;
+    EXPECT_EQ(Rotary::base(config), config.rope_theta) << length;
+  }
+  config.rope_scaling->sequence_length = 32;
+  EXPECT_NEAR(Rotary::base(config), 10000 * std::pow(5.0, 16.0 / 14), 1e-6);
 }
 
 /// Computed by _compute_yarn_parameters of transformers 5 for head_dim 16, theta 10,000, factor 4

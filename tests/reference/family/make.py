@@ -18,7 +18,9 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import (AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig,
+                          MambaConfig, MistralConfig, MixtralConfig, Qwen2Config, Qwen3Config,
+                          Qwen3MoeConfig, Qwen3NextConfig, RecurrentGemmaConfig)
 
 HERE = pathlib.Path(__file__).parent
 STEPS, BATCH, LENGTH, VOCABULARY = 3, 2, 32, 64
@@ -41,10 +43,17 @@ MODELS = {
     "llama_yarn": LlamaConfig(**SHAPE, head_dim=16,
                               rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=4.0,
                                                    original_max_position_embeddings=16)),
+    # Sequences are twice as long as those of pretraining, so the base grows.
+    "llama_dynamic": LlamaConfig(**{**SHAPE, "max_position_embeddings": 16}, head_dim=16,
+                                 rope_parameters=dict(rope_type="dynamic", rope_theta=1e4,
+                                                      factor=4.0)),
     "llama_linear": LlamaConfig(**SHAPE, head_dim=16,
                                 rope_parameters=dict(rope_type="linear", rope_theta=1e4,
                                                      factor=4.0)),
 }
+# Only the configurations of these models are stored, because RingScope refuses them.
+UNSUPPORTED = [DeepseekV3Config, GptOssConfig, MambaConfig, MixtralConfig, Qwen3MoeConfig,
+               Qwen3NextConfig, RecurrentGemmaConfig]
 
 
 def tokens():
@@ -93,5 +102,14 @@ def make(name, config):
     (folder / "ref.json").write_text(json.dumps({"steps_log": log}, indent=1) + "\n")
 
 
+def make_unsupported():
+    for kind in UNSUPPORTED:
+        shape = dict(SHAPE, lru_width=32) if kind is RecurrentGemmaConfig else SHAPE
+        (HERE / "unsupported" / (kind.model_type + ".json")).write_text(
+            kind(**shape).to_json_string())
+
+
+if not sys.argv[1:]:
+    make_unsupported()
 for model_name in sys.argv[1:] or MODELS:
     make(model_name, MODELS[model_name])
