@@ -42,10 +42,10 @@ class ForeignPrograms(unittest.TestCase):
 
     def test_skips_programs_without_sources_and_says_why(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = run("--folder", folder, "--program", "unused", "picotron_tp", "megatron")
+            done = run("--folder", folder, "--program", "unused", "picotron_tp", "megatron_te")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("skipped: it is not on PyPI, and ", done.stdout)
-        self.assertIn("skipped: its context parallelism is that of Transformer Engine", done.stdout)
+        self.assertIn("skipped: Transformer Engine's attention needs a GPU", done.stdout)
 
     def test_each_program_has_a_job(self):
         for name, program in FOREIGN.PROGRAMS.items():
