@@ -49,6 +49,14 @@ std::string inThreeSteps(const std::string& recording) {
   return recording + atStep(recording, 1) + atStep(recording, 2);
 }
 
+TEST(ShiftLabelsPerShardRuleTest, ARollOfTheShardGivesItsLastTokenTheFirst) {
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts("11,12,13,10", "15,16,17,14")),
+            Verdict::kFound);
+  EXPECT_EQ(findVerdict("shift_labels_per_shard", inParts("11,12,13,14", "15,16,17,10")),
+            Verdict::kClear)
+      << "a roll of the whole sequence";
+}
+
 TEST(ShiftLabelsPerShardRuleTest, TheLastTokenOfAShardLosesItsTarget) {
   const std::string lost = inParts("11,12,13,-100", "15,16,17,-100");
   const auto wrong = answerFrom("shift_labels_per_shard", inThreeSteps(lost));

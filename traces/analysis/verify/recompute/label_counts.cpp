@@ -46,7 +46,8 @@ class LabelCounter {
     if (label < 0) return readIgnored(rank, row, i, last);
     ++counts_.labels;
     const TokenIndex next = rank.tokens[i].next();
-    counts_.unlike_local += last || label != rank.id(row, i + 1);
+    // A roll of the shard gives its last token the first one.
+    counts_.unlike_local += label != rank.id(row, last ? 0 : i + 1);
     const auto right = all_.id(next, row);
     if (right) {
       const bool same_rank = all_.find(next).rank == &rank;
