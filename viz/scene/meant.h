@@ -13,11 +13,10 @@
 
 namespace ringscope::viz {
 
-/// The recorded intent of a group of ranks at a training step. The mask is that of `layer`.
+/// The recorded intent of a group of ranks at a training step.
 class Meant {
  public:
-  Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks,
-        Layer layer = Layer::none());
+  Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks);
 
   bool recorded() const { return intent_ != nullptr; }
   /// (query, key) pairs that the mask has between the tokens of two runs of one stride; nothing

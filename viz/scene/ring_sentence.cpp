@@ -37,7 +37,7 @@ class Sentence {
         rank_(rank),
         schedule_(pass.schedule(rank.rank)),
         stages_(trace.stagesAt(rank.place, rank.rank)),
-        meant_(trace, rank.place.train_step, pass.ranks(), rank.place.layer) {}
+        meant_(trace, rank.place.train_step, pass.ranks()) {}
 
   std::string words() const {
     const std::string who = "rank " + toString(rank_.rank);

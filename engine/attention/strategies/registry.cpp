@@ -62,7 +62,7 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
 }  // namespace
 
 void recordSchedules(RankContext& context, const traces::RunSpec& run, const ShardLayout& layout,
-                     const Mask& mask, std::int32_t train_step, const std::vector<Layer>& layers) {
+                     const Mask& mask, std::int32_t train_step) {
   if (!context.observer.recording()) return;
   const PlannedAttention planned{attendedLayout(context, layout),
                                  mask,
@@ -74,10 +74,8 @@ void recordSchedules(RankContext& context, const traces::RunSpec& run, const Sha
                                  run.order,
                                  run.model.heads,
                                  run.model.kv_heads};
-  for (auto& schedule : plannedSchedules(planned, train_step)) {
-    schedule.layers = layers;
+  for (const auto& schedule : plannedSchedules(planned, train_step))
     context.observer.record(schedule);
-  }
 }
 
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const traces::RunSpec& run,

@@ -56,13 +56,11 @@ struct StageRecord {
 };
 
 /// The planner's decision for one rank's attention, in one direction, from one training step on.
-/// Layers with another mask have a record of their own; its stages and pieces differ.
 /// With Ulysses and hybrid the rank attends some heads of the joined shards of its Ulysses group.
 struct ScheduleRecord {
-  std::int32_t train_step = 0;  ///< valid until the same rank's next records of this direction
+  std::int32_t train_step = 0;  ///< valid until the same rank's next record of this direction
   Direction direction = Direction::kForward;
   WorldRank rank = WorldRank::of(0);
-  std::vector<Layer> layers;       ///< layers concerned; empty: all layers
   std::vector<WorldRank> ring;     ///< ranks between which KV travels, in ring order; one rank: no
                                    ///< ring
   std::vector<WorldRank> ulysses;  ///< ranks that share heads, in the order of their heads; one
@@ -111,7 +109,6 @@ struct Fields<ScheduleRecord> {
     field("train_step", s.train_step);
     field("direction", s.direction);
     field("rank", s.rank);
-    field("layers", s.layers);
     field("ring", s.ring);
     field("ulysses", s.ulysses);
     field("rows", s.rows);

@@ -33,14 +33,6 @@ void checkPlace(const Place& place) {
                      ", ring step " + toString(place.stage));
 }
 
-void checkLayers(const std::vector<Layer>& layers) {
-  if (layers.size() > kMaxLayers)
-    throw inputError("the trace names a group of " + std::to_string(layers.size()) + " layers");
-  for (const Layer layer : layers)
-    if (layer.isNone() || layer.value() >= kMaxLayers)
-      throw inputError("the trace names layer " + toString(layer) + ", which cannot be");
-}
-
 void checkRange(std::int64_t begin, std::int64_t end, const char* what) {
   if (begin < 0 || end < begin || end > kMaxTokens)
     throw inputError(std::string("the trace names ") + what + " [" + std::to_string(begin) + ", " +
@@ -215,7 +207,6 @@ void admit(const GroupRecord& group) {
 void admit(const IntentRecord& intent) {
   checkPlace({intent.train_step});
   checkRanks(intent.ranks);
-  checkLayers(intent.layers);
   checkCount(intent.window, kMaxTokens, "window");
   for (const TokenRun& document : intent.documents)
     checkRange(document.begin, document.end, "a document");
@@ -225,7 +216,6 @@ void admit(const IntentRecord& intent) {
 void admit(const ScheduleRecord& schedule) {
   checkPlace({schedule.train_step});
   checkRank(schedule.rank);
-  checkLayers(schedule.layers);
   checkRanks(schedule.ring);
   checkRanks(schedule.ulysses);
   checkRange(schedule.q_head_begin, schedule.q_head_end, "heads");

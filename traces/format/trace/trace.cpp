@@ -184,9 +184,8 @@ void Trace::add(const Note& note) {
 void Trace::add(ScheduleRecord schedule) {
   admit(schedule);
   TraceRecords& records = changed();
-  auto& of_step =
-      records.schedule_index[{schedule.rank.value(), schedule.direction}][schedule.train_step];
-  of_step.push_back(records.schedules.size());
+  records.schedule_index[{schedule.rank.value(), schedule.direction}][schedule.train_step] =
+      records.schedules.size();
   records.schedules.push_back(std::move(schedule));
 }
 

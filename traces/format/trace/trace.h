@@ -125,14 +125,12 @@ class Trace {
   /// Returns the group of this axis that a rank belongs to, or null when it was not recorded.
   const GroupRecord* groupContaining(WorldRank rank, GroupAxis axis) const;
   /// Returns the declared intention for a rank at a training step, or null when it was not
-  /// recorded. Only the mask and the window differ between layers; layer none asks for any layer.
-  const IntentRecord* intent(std::int32_t train_step, WorldRank rank,
-                             Layer layer = Layer::none()) const;
+  /// recorded.
+  const IntentRecord* intent(std::int32_t train_step, WorldRank rank) const;
   const std::vector<IntentRecord>& intents() const { return records().intents; }
-  /// Returns the planner's decision, or null when it was not recorded. Only stages differ between
-  /// layers; layer none asks for any layer.
-  const ScheduleRecord* schedule(std::int32_t train_step, WorldRank rank, Direction direction,
-                                 Layer layer = Layer::none()) const;
+  /// Returns the planner's decision, or null when it was not recorded.
+  const ScheduleRecord* schedule(std::int32_t train_step, WorldRank rank,
+                                 Direction direction) const;
   /// Returns the stages of that schedule at a ring step; several when all blocks arrive at once.
   /// Empty when nothing was recorded.
   std::vector<const StageRecord*> stagesAt(const Place& place, WorldRank rank) const;

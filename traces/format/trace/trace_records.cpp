@@ -17,23 +17,13 @@ const GroupRecord* Trace::groupContaining(WorldRank rank, GroupAxis axis) const 
   return found == records().group_index.end() ? nullptr : &*findGroup(found->second);
 }
 
-namespace {
-
-/// Reports whether a record with these layers, where empty means all layers, concerns a layer.
-/// Every record concerns layer none.
-bool concernsLayer(const std::vector<Layer>& layers, Layer layer) {
-  return layers.empty() || layer.isNone() || std::ranges::find(layers, layer) != layers.end();
-}
-
-}  // namespace
-
-const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank, Layer layer) const {
+const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const {
   const IntentRecord* latest = nullptr;
   for (const IntentRecord& intent : records().intents) {
     const bool concerns =
         intent.ranks.empty() ||
         std::find(intent.ranks.begin(), intent.ranks.end(), rank) != intent.ranks.end();
-    if (concerns && concernsLayer(intent.layers, layer) && intent.train_step <= train_step &&
+    if (concerns && intent.train_step <= train_step &&
         (!latest || intent.train_step >= latest->train_step))
       latest = &intent;
   }
@@ -42,19 +32,13 @@ const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank, Layer
   return may_be_old && !problems_->empty() ? nullptr : latest;
 }
 
-const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank, Direction direction,
-                                      Layer layer) const {
+const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
+                                      Direction direction) const {
   const auto of_rank = records().schedule_index.find({rank.value(), direction});
   if (of_rank == records().schedule_index.end()) return nullptr;
   const auto after = of_rank->second.upper_bound(train_step);
   if (after == of_rank->second.begin()) return nullptr;
-  // The last record of a step replaces earlier ones of the same layers.
-  const std::vector<std::size_t>& of_step = std::prev(after)->second;
-  const auto found = std::find_if(of_step.rbegin(), of_step.rend(), [&](std::size_t index) {
-    return concernsLayer(records().schedules[index].layers, layer);
-  });
-  if (found == of_step.rend()) return nullptr;
-  const ScheduleRecord& latest = records().schedules[*found];
+  const ScheduleRecord& latest = records().schedules[std::prev(after)->second];
   // As in intent(): with documents each step is planned anew.
   const bool may_be_old = latest.train_step < train_step && !problems_->empty() &&
                           std::ranges::any_of(records().intents, [](const auto& intent) {
@@ -65,8 +49,7 @@ const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank, D
 
 std::vector<const StageRecord*> Trace::stagesAt(const Place& place, WorldRank rank) const {
   std::vector<const StageRecord*> stages;
-  if (const ScheduleRecord* of_rank =
-          schedule(place.train_step, rank, place.direction, place.layer))
+  if (const ScheduleRecord* of_rank = schedule(place.train_step, rank, place.direction))
     for (const StageRecord& stage : of_rank->stages)
       if (stage.ring_step == place.stage) stages.push_back(&stage);
   return stages;

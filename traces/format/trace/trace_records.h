@@ -37,9 +37,8 @@ struct TraceRecords {
   std::map<std::pair<GroupAxis, WorldRank>, GroupId> group_index;
   std::vector<IntentRecord> intents;
   std::vector<ScheduleRecord> schedules;
-  /// By training step, one for each mask of the layers.
-  std::map<RankPass, std::map<std::int32_t, std::vector<std::size_t>>> schedule_index;
-  std::map<std::int64_t, std::shared_ptr<const Bytes>> kept_values;  ///< by tensor
+  std::map<RankPass, std::map<std::int32_t, std::size_t>> schedule_index;  ///< by training step
+  std::map<std::int64_t, std::shared_ptr<const Bytes>> kept_values;        ///< by tensor
   std::optional<EndRecord> end;
 };
 

@@ -161,7 +161,7 @@ RuleResult checkDropoutRngReused(const Trace& trace) {
     for (const auto& members : sequenceGroups(trace)) {
       if (members.empty()) continue;
       const LayerTensors layer = findLayer(trace, pass, members);
-      const IntentRecord* intent = trace.intent(pass.train_step, members.front(), pass.layer);
+      const IntentRecord* intent = trace.intent(pass.train_step, members.front());
       if (!intent || !hasDropoutTensors(layer)) continue;
       const MaskTally tally = compareMasks(trace, layer, AttentionMask::of(*intent));
       if (tally.unlike >= kFew && tally.unlike > tally.neither)

@@ -259,7 +259,7 @@ RuleResult checkGqaGroupBroken(const Trace& trace) {
     for (const auto& members : sequenceGroups(trace)) {
       if (members.empty()) continue;
       const LayerTensors layer = findLayer(trace, pass, members);
-      const IntentRecord* intent = trace.intent(pass.train_step, members.front(), pass.layer);
+      const IntentRecord* intent = trace.intent(pass.train_step, members.front());
       if (!intent || !layer.blocking.empty() || !layer.complete(TensorKind::kLse)) continue;
       if (layer.kv_heads == 1) {
         right = true;

@@ -97,8 +97,7 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank,
   }
   for (const auto& [pass, steps] : passes) {
     const Place& last = steps.last;
-    const ScheduleRecord* schedule =
-        trace.schedule(last.train_step, rank, last.direction, last.layer);
+    const ScheduleRecord* schedule = trace.schedule(last.train_step, rank, last.direction);
     if (!schedule || !recorded.contains(last.direction)) continue;
     for (const StageRecord& stage : schedule->stages) {
       if (!stage.forwards_kv || !(stage.ring_step < last.stage) ||
