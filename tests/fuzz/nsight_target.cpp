@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     Trace trace;
     openNsight(file())->readAll([&](const Chunk& chunk) { trace.add(chunk); },
-                                       [](const std::string&) {});
+                                [](const std::string&) {});
     trace.problems();
   } catch (const ringscope::Error&) {  // which is how a file is refused
   }

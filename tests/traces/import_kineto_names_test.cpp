@@ -7,8 +7,8 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/kineto/cleaned_json.h"
-#include "traces/exchange/import/profile/rank_name.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/import/profile/rank_name.h"
 #include "traces/format/trace/imported.h"
 
 namespace ringscope::traces {

@@ -41,7 +41,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
 class KinetoHandler {
  public:
   using Take = std::function<void(const KinetoEvent&)>;
-  explicit KinetoHandler(const Take& take) : take_(take) {}
+  KinetoHandler(const Take& take, const EventFilter& filter) : take_(take), filter_(filter) {}
 
   // NOLINTBEGIN(readability-identifier-naming): the names by which nlohmann's parser calls them.
   bool null() { return value(nullptr, "null"); }
@@ -62,7 +62,7 @@ class KinetoHandler {
   bool end_array() { return close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::json::exception& /*why*/) {
-    head.damage = "it is cut or no JSON at byte " + std::to_string(position);
+    head.damage = "it is cut or no JSON at byte " + std::to_string(filter_.placeInFile(position));
     return false;
   }
   // NOLINTEND(readability-identifier-naming)
@@ -155,6 +155,7 @@ class KinetoHandler {
   }
 
   const Take& take_;
+  const EventFilter& filter_;
   int depth_ = 0;
   bool in_events_ = false, wrong_ = false;
   std::string key_, phase_;
@@ -184,8 +185,8 @@ std::string KinetoEvent::text(const char* key) const {
                                                    : "";
 }
 
-KinetoHead readKineto(const std::string& path, const std::function<void(const KinetoEvent&)>& take,
-                      bool cleaned) {
+KinetoHead readKineto(const std::string& path, const EventFilter::IsRead& is_read,
+                      const std::function<void(const KinetoEvent&)>& take, bool cleaned) {
   std::ifstream file(path, std::ios::binary);  // can be larger than the memory
   if (!file) throw inputError(path + ": cannot be read");
   std::istringstream inflated;
@@ -196,8 +197,9 @@ KinetoHead readKineto(const std::string& path, const std::function<void(const Ki
     damage = std::move(content.damage);
     inflated.str(std::move(content.bytes));
   }
-  std::istream& in = compressed ? static_cast<std::istream&>(inflated) : file;
-  KinetoHandler handler(take);
+  EventFilter filter(compressed ? static_cast<std::istream&>(inflated) : file, is_read);
+  std::istream in(&filter);
+  KinetoHandler handler(take, filter);
   if (cleaned) {
     CleanedJson clean(in);
     std::istream text(&clean);
@@ -206,6 +208,7 @@ KinetoHead readKineto(const std::string& path, const std::function<void(const Ki
   } else {
     nlohmann::json::sax_parse(in, &handler);
   }
+  handler.head.events += filter.leftOut();
   if (!damage.empty()) handler.head.damage = damage;
   return std::move(handler.head);
 }

@@ -75,6 +75,21 @@ std::int64_t concreteInput(const KinetoEvent& event, std::size_t at) {
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
+bool isCommunication(std::string_view operation) {
+  return operation.starts_with("c10d::") || operation == "record_param_comms";
+}
+
+bool isBackward(std::string_view operation) {
+  return operation.starts_with("autograd::engine::evaluate_function");
+}
+
+/// Reports whether an operator shows which part of a model runs.
+bool showsTheModel(std::string_view operation) {
+  return operation.starts_with("aten::embedding") ||
+         operation.starts_with("aten::cross_entropy_loss") ||
+         (operation.starts_with("aten::") && operation.find("attention") != std::string::npos);
+}
+
 class RankFileReader {
  public:
   explicit RankFileReader(const std::string& path) { file_.path = path; }
@@ -94,7 +109,8 @@ class RankFileReader {
  private:
   void readEvents(bool cleaned) {
     file_.head = readKineto(
-        file_.path, [this](const KinetoEvent& event) { take(event); }, cleaned);
+        file_.path, [this](const EventLabel& label) { return isRead(label); },
+        [this](const KinetoEvent& event) { take(event); }, cleaned);
   }
 
   /// Reads a damaged file once more, without the values that are not valid JSON.
@@ -122,22 +138,24 @@ class RankFileReader {
     return seen;
   }
 
+  /// Reports whether take() does anything with an event.
+  bool isRead(const EventLabel& event) const {
+    if (event.category == "kernel")
+      return !file_.has_kernels || event.has_collective || isAttentionKernel(event.name);
+    return event.category == "user_annotation" ||
+           (event.category == "cpu_op" &&
+            (isCommunication(event.name) || isBackward(event.name) || showsTheModel(event.name)));
+  }
+
   void take(const KinetoEvent& event) {
     if (event.category == "kernel") return takeKernel(event);
     if (event.category == "user_annotation") return takeAnnotation(event);
     if (event.category != "cpu_op") return;
     if (event.name.starts_with("c10d::")) return takePosting(event);
     if (event.name == "record_param_comms") return takeComm(event);
-    if (event.name.starts_with("autograd::engine::evaluate_function"))
+    if (isBackward(event.name))
       file_.backward[event.thread].push_back(seen(event, ""));
-    else if (event.name.starts_with("aten::"))
-      takeOperator(event);
-  }
-
-  void takeOperator(const KinetoEvent& event) {
-    const bool attention = event.name.find("attention") != std::string::npos;
-    if (attention || event.name.starts_with("aten::embedding") ||
-        event.name.starts_with("aten::cross_entropy_loss"))
+    else if (showsTheModel(event.name))
       file_.operators.push_back(seen(event, event.name));
   }
 

@@ -52,8 +52,8 @@ class CaptureReader {
   Capture read() {
     if (!tables_.has("StringIds"))
       throw inputError(capture_.path +
-                       " has no table StringIds, so it is not an export of Nsight "
-                       "Systems: write it by `nsys export --type sqlite`");
+                       " is not a RingScope trace. It has no table StringIds, so it is no "
+                       "export of Nsight Systems either: write it by `nsys export --type sqlite`");
     for (const char* table : {kKernels, kRuntime, kRanges, kStart})
       if (!tables_.has(table)) capture_.missing.emplace_back(table);
     readNames();

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/exchange/import/kineto/event_filter.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 20;
+constexpr std::size_t kMostEvent = 1 << 20;
+constexpr std::string_view kList = "\"traceEvents\"", kSpace = " \t\r\n";
+
+/// Returns which bytes occur outside of texts in an event of plain JSON.
+constexpr std::array<bool, 256> bytesOutsideOfTexts() {
+  std::array<bool, 256> plain{};
+  for (const char c : std::string_view("{}[]:,\"0123456789+-.eEtrufalsn \t\r\n"))
+    plain[static_cast<unsigned char>(c)] = true;
+  return plain;
+}
+
+/// A reader of one event's text, from its opening brace to the closing one.
+class EventText {
+ public:
+  explicit EventText(std::string_view text) : text_(text) {}
+
+  /// Reads to the end of the event. Returns false when the text ends before.
+  bool read() {
+    static constexpr std::array<bool, 256> kPlain = bytesOutsideOfTexts();
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      is_plain_ = is_plain_ && kPlain[static_cast<unsigned char>(c)];
+      if (c == '"') {
+        if (!readText()) return false;
+      } else if (c == '{' || c == '[') {
+        expects_key_ = ++depth_ == 1;
+      } else if (c == ',') {
+        expects_key_ = depth_ == 1;
+      } else if ((c == '}' || c == ']') && --depth_ == 0) {
+        ++at_;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool isPlain() const { return is_plain_; }
+  const EventLabel& label() const { return label_; }
+  std::size_t size() const { return at_; }
+
+ private:
+  bool readText() {
+    const std::size_t begin = at_ + 1;
+    bool escaped = false;
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      is_plain_ = is_plain_ && text_[at_] >= ' ' && text_[at_] <= '~';
+      if (text_[at_] != '\\') continue;
+      escaped = true;
+      ++at_;
+    }
+    if (at_ >= text_.size()) return false;
+    take(text_.substr(begin, at_ - begin), escaped);
+    return true;
+  }
+
+  void take(std::string_view text, bool escaped) {
+    if (depth_ == 2) label_.has_collective |= text == "Collective name";
+    if (depth_ != 1) return;
+    if (expects_key_) {
+      key_ = text;
+      expects_key_ = false;
+      is_plain_ = is_plain_ && !escaped;
+      return;
+    }
+    std::string_view* field = key_ == "ph"     ? &label_.phase
+                              : key_ == "cat"  ? &label_.category
+                              : key_ == "name" ? &label_.name
+                                               : nullptr;
+    if (!field) return;
+    *field = text;
+    is_plain_ = is_plain_ && !escaped;
+  }
+
+  std::string_view text_, key_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool is_plain_ = true, expects_key_ = false;
+  EventLabel label_;
+};
+
+}  // namespace
+
+std::uint64_t EventFilter::placeInFile(std::uint64_t byte) const {
+  const auto after =
+      std::ranges::upper_bound(places_, byte, {}, [](const auto& p) { return p.first; });
+  if (after == places_.begin()) return byte;
+  const auto& [in_text, in_file] = *(after - 1);
+  return in_file + (byte - in_text);
+}
+
+EventFilter::int_type EventFilter::underflow() {
+  out_begin_ += out_.size();
+  out_.clear();
+  if (!places_.empty()) places_.erase(places_.begin(), places_.end() - 1);
+  while (out_.empty()) {
+    const bool more = fill();
+    if (part_ == Part::kHead) readHead();
+    if (part_ == Part::kEvents) readEvents();
+    if (!more && part_ == Part::kEvents && last_ == Last::kComma && needs_comma_) out_ += ',';
+    if (!more) part_ = Part::kRest;
+    if (part_ == Part::kRest) pass(raw_.size());
+    if (out_.empty() && !more) {
+      places_.emplace_back(out_begin_, raw_begin_ + at_);
+      return traits_type::eof();
+    }
+  }
+  setg(out_.data(), out_.data(), out_.data() + out_.size());
+  return traits_type::to_int_type(out_.front());
+}
+
+/// Reads a block of the file. Returns false at its end.
+bool EventFilter::fill() {
+  raw_begin_ += at_;
+  raw_.erase(0, at_);
+  at_ = 0;
+  const std::size_t size = raw_.size();
+  raw_.resize(size + kBlock);
+  in_.read(raw_.data() + size, static_cast<std::streamsize>(kBlock));
+  raw_.resize(size + static_cast<std::size_t>(in_.gcount()));
+  return raw_.size() > size;
+}
+
+/// Passes on the bytes up to `end`.
+void EventFilter::pass(std::size_t end) {
+  if (end <= at_) return;
+  places_.emplace_back(out_begin_ + out_.size(), raw_begin_ + at_);
+  out_.append(raw_, at_, end - at_);
+  at_ = end;
+}
+
+/// Passes on the text up to the opening bracket of the list of events, as far as it was read.
+void EventFilter::readHead() {
+  const std::size_t list = raw_.find(kList, at_);
+  if (list == std::string::npos)
+    return pass(raw_.size() - std::min(raw_.size() - at_, kList.size()));
+  const std::size_t colon = raw_.find_first_not_of(kSpace, list + kList.size());
+  const std::size_t opening =
+      colon == std::string::npos ? colon : raw_.find_first_not_of(kSpace, colon + 1);
+  if (opening == std::string::npos) {
+    if (raw_.size() - list > kMostEvent) part_ = Part::kRest;
+    return;
+  }
+  pass(opening + 1);
+  part_ = raw_[colon] == ':' && raw_[opening] == '[' ? Part::kEvents : Part::kRest;
+}
+
+void EventFilter::readEvents() {
+  while (part_ == Part::kEvents) {
+    const std::size_t next = raw_.find_first_not_of(kSpace, at_);
+    if (next == std::string::npos) {
+      at_ = raw_.size();
+      return;
+    }
+    at_ = next;
+    if (raw_[at_] == ',' && last_ == Last::kEvent) {
+      last_ = Last::kComma;
+      ++at_;
+    } else if (raw_[at_] == '{' && last_ != Last::kEvent) {
+      if (!readEvent()) return;
+    } else {
+      // The parser reports a comma before the end of the list, and events without a comma.
+      if (last_ == Last::kComma && (needs_comma_ || raw_[at_] == ']')) out_ += ',';
+      if (last_ == Last::kEvent && !needs_comma_ && raw_[at_] != ']') out_ += "{}";
+      part_ = Part::kRest;
+    }
+  }
+}
+
+/// Passes on one event or leaves it out. Returns false when more of the file is needed first.
+bool EventFilter::readEvent() {
+  const std::string_view text = std::string_view(raw_).substr(at_);
+  EventText event(text);
+  if (!event.read()) {
+    if (text.size() <= kMostEvent) return false;
+    if (needs_comma_) out_ += ',';
+    part_ = Part::kRest;
+    return true;
+  }
+  last_ = Last::kEvent;
+  if (event.isPlain() && !is_read_(event.label())) {
+    left_out_ += event.label().phase == "X";
+    at_ += event.size();
+    return true;
+  }
+  if (needs_comma_) out_ += ',';
+  needs_comma_ = true;
+  pass(at_ + event.size());
+  return true;
+}
+
+}  // namespace ringscope::traces
