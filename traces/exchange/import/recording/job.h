@@ -54,7 +54,8 @@ struct RecordedJob {
   /// step.
   bool addShard(ShardRecord shard);
   /// Compares a shard with the same buffer's shard of an earlier microbatch. If only their tokens
-  /// differ, nothing tells which microbatch these belong to; leaves them out then, and returns true.
+  /// differ, nothing tells which microbatch these belong to; leaves them out then, and returns
+  /// true.
   bool forgetOtherTokens(const ShardRecord& later);
   /// Returns the indices of a rank's shards at a training step.
   const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
