@@ -77,6 +77,9 @@ class Compiled(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(torch._dynamo.reset)  # later tests find no compiled code
+
     def test_options_of_the_job_work_and_are_restored(self):
         from torch._inductor import config
 
@@ -87,7 +90,6 @@ class Options(unittest.TestCase):
             self.assertIsNone(config.joint_custom_pre_pass)
             self.assertIsNone(config.post_grad_custom_post_pass)
         self.assertTrue(callable(compiled))
-
 
     def test_an_error_in_a_graph_pass_does_not_reach_the_job(self):
         def loss(logits, labels):
