@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "traces/exchange/tables/table.h"
+#include "traces/format/storage/sqlite.h"
 
 namespace ringscope::traces {
 namespace {
@@ -63,11 +64,7 @@ void guard(sqlite3* db) {
   sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 100'000);
   sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, 50);
   sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
-  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  confine(db);
   sqlite3_set_authorizer(db, authorize, nullptr);
 }
 

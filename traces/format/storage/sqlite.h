@@ -14,6 +14,10 @@ struct sqlite3_stmt;
 
 namespace ringscope::traces {
 
+/// Keeps statements of a database within it: no other database, no thread, no extension, and no
+/// trust in its schema.
+void confine(sqlite3* db);
+
 /// A prepared statement. Not thread-safe. Every failure throws inputError with SQLite's reason.
 class Statement {
  public:

@@ -41,11 +41,12 @@ def strangers():
     sys.path[:0] = [STRANGERS, PACKAGE]
     try:
         import right
+        import right_batches
         import wrong
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, wrong):
+    for module in (right, right_batches, wrong):
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
                 found = case.finding if module is wrong else None

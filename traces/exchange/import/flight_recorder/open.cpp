@@ -70,10 +70,7 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
         "some dumps do not list the ranks of their process groups; those whose dumps name a group "
         "are taken for its members");
   sayMissingRanks(job, "dumps");
-  if (job.ranks.size() > 1)
-    job.lacks.emplace_back(
-        "times of ranks are compared by the clocks of their machines; on several machines these "
-        "may differ");
+  if (job.ranks.size() > 1) sayClocks(job);
 }
 
 std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {

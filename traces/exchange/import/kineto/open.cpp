@@ -95,10 +95,7 @@ class Lacks {
  private:
   static void sayOfRanks(ProfiledJob& job) {
     sayMissingRanks(job, "files");
-    if (job.ranks.front().world_size > 1)
-      job.lacks.emplace_back(
-          "times of ranks are compared by the clocks of their machines; on several machines these "
-          "may differ");
+    if (job.ranks.front().world_size > 1) sayClocks(job);
   }
 
   bool shapes_ = true, messages_ = false, gloo_ = false, groups_ = false, kernels_ = true,

@@ -54,7 +54,7 @@ class CaptureReader {
       throw inputError(capture_.path +
                        " is not a RingScope trace. It has no table StringIds, so it is no "
                        "export of Nsight Systems either: write it by `nsys export --type sqlite`");
-    for (const char* table : {kKernels, kRuntime, kRanges, kStart})
+    for (const char* table : {kKernels, kRuntime, kRanges, kStartOfCapture})
       if (!tables_.has(table)) capture_.missing.emplace_back(table);
     readNames();
     readStart();
@@ -84,7 +84,7 @@ class CaptureReader {
   }
 
   void readStart() {
-    scan(kStart, {"utcEpochNs"}, [&](const ForeignRow& row) {
+    scan(kStartOfCapture, {"utcEpochNs"}, [&](const ForeignRow& row) {
       const auto ns = row.numbers[0];
       if (ns && *ns >= 0 && *ns <= kMostStartNs) capture_.began_ns = *ns;
     });
@@ -198,7 +198,6 @@ class CaptureReader {
   static constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
   static constexpr const char* kRuntime = "CUPTI_ACTIVITY_KIND_RUNTIME";
   static constexpr const char* kRanges = "NVTX_EVENTS";
-  static constexpr const char* kStart = "TARGET_INFO_SESSION_START_TIME";
   ForeignTables tables_;
   Capture capture_;
   std::map<std::int64_t, std::string> names_;

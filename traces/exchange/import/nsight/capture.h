@@ -11,6 +11,9 @@
 
 namespace ringscope::traces {
 
+/// The table with the wall clock at the start of a capture.
+inline constexpr const char* kStartOfCapture = "TARGET_INFO_SESSION_START_TIME";
+
 /// One process of a capture. Times are nanoseconds since the capture began.
 struct CapturedProcess {
   std::int64_t device = -1;  ///< the device of its first kernel

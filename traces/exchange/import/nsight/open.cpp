@@ -81,7 +81,7 @@ void addWorld(ProfiledJob& job) {
 void sayLacksOf(ProfiledJob& job, const Capture& capture) {
   for (const std::string& table : capture.missing)
     job.lacks.push_back(capture.path + " has no table " + table +
-                        (table == "TARGET_INFO_SESSION_START_TIME"
+                        (table == kStartOfCapture
                              ? ", so times of this file are not comparable with other files"
                              : ": trace CUDA and NVTX (`nsys profile --trace=cuda,nvtx`)"));
   if (capture.messages > 0)
@@ -107,10 +107,7 @@ void sayLacks(ProfiledJob& job, const std::vector<Capture>& captures) {
         "training steps are not marked, so all is shown as one; a range of NVTX whose text is "
         "\"step N\" marks each");
   sayMissingRanks(job, "exports");
-  if (captures.size() > 1)
-    job.lacks.emplace_back(
-        "times of ranks are compared by the clocks of their machines; on several machines these "
-        "may differ");
+  if (captures.size() > 1) sayClocks(job);
 }
 
 std::shared_ptr<ChunkSource> openExports(const std::vector<std::string>& paths) {

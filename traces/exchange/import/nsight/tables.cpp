@@ -50,12 +50,8 @@ ForeignTables::ForeignTables(const std::string& path) : db_(openForeignDatabase(
   constexpr int kMostBytes = 1 << 20;  // a blob of a capture can be larger; none is read
   sqlite3* db = db_.get();
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMostBytes);
-  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
-  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  confine(db);
   sqlite3_set_authorizer(db, authorize, this);
   // Views, triggers and virtual tables have no root page.
   Statement names(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");

@@ -62,6 +62,12 @@ void sayMissingRanks(ProfiledJob& job, const std::string& files) {
                         " are missing: open the folder that holds one of each");
 }
 
+void sayClocks(ProfiledJob& job) {
+  job.lacks.emplace_back(
+      "times of ranks are compared by the clocks of their machines; on several machines these may "
+      "differ");
+}
+
 void checkOneJob(ProfiledJob& job) {
   std::ranges::sort(job.ranks, {}, &ProfiledRank::rank);
   const ProfiledRank& first = job.ranks.front();

@@ -79,6 +79,8 @@ void checkOneJob(ProfiledJob& job);
 /// Says how many ranks have no file, where a file of the format is one of `files`: "dumps". All
 /// ranks state one world size (checkOneJob).
 void sayMissingRanks(ProfiledJob& job, const std::string& files);
+/// Says that times of several ranks are those of several clocks.
+void sayClocks(ProfiledJob& job);
 
 /// Assigns a group to collectives whose group was not recorded. All calls of one thread get the
 /// same group, because a thread of Gloo works for one group. The group is the largest of the rank's

@@ -90,14 +90,18 @@ Mesh recordedMesh(const RankLines& rank) {
   return {};
 }
 
+/// Returns the ranks of the group that a line of a buffer or an attention names.
+std::vector<WorldRank> membersOn(const RankLines& rank, const Line& line) {
+  return rank.findMembers(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+}
+
 /// Returns the ranks with which a rank shares its sequence: from its annotated buffers, or else
 /// from its attention.
 std::vector<WorldRank> cpMembers(const RankLines& rank) {
   for (const char* kind : {"buffer", "attention"})
     for (const Line& line : rank.lines) {
       if (line.kind() != kind) continue;
-      auto members =
-          rank.findMembers(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+      auto members = membersOn(rank, line);
       if (!members.empty()) return members;
     }
   return {};
@@ -129,8 +133,7 @@ groupsByMicrobatch(const RankLines& rank) {
     if (line.kind() != "attention") continue;
     const std::int32_t step = line.place(Direction::kForward).train_step;
     auto& found = groups[{step, line.whole("microbatch", 0)}];
-    auto members =
-        rank.findMembers(line.has("ring") ? line.part("ring").text("group") : line.text("group"));
+    auto members = membersOn(rank, line);
     if (members.size() > 1) found.insert(std::move(members));
   }
   return groups;

@@ -77,15 +77,12 @@ const ShardRecord* RecordedJob::tokens(std::int32_t train_step, WorldRank rank) 
 }
 
 bool RecordedJob::forgetOtherTokens(const ShardRecord& later) {
-  for (const std::size_t at : shardsFor(later.train_step, later.rank)) {
-    ShardRecord& first = shards[at];
-    if (first.buffer != later.buffer || first.local_shape != later.local_shape ||
-        first.global_from_local == later.global_from_local)
-      continue;
-    first.global_from_local.clear();
-    return true;
-  }
-  return false;
+  const ShardRecord* first = shard(later.buffer, later.train_step, later.rank);
+  if (!first || first->local_shape != later.local_shape ||
+      first->global_from_local == later.global_from_local)
+    return false;
+  shards[static_cast<std::size_t>(first - shards.data())].global_from_local.clear();
+  return true;
 }
 
 void addShards(RecordedJob& job) {

@@ -38,15 +38,4 @@ for step in range(2):
              "position_ids": torch.arange(small.LENGTH)[None]}
     batch = get_batch_on_this_cp_rank(batch, group)
     positions = batch["position_ids"][0]
-    logits = model(batch["tokens"], positions)
-    losses = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="none")
-    total = torch.stack([(losses * batch["loss_mask"].flatten()).sum(), batch["loss_mask"].sum()])
-    count = total[1].clone()
-    dist.all_reduce(count)
-    loss = total[0] / count
-    loss.backward()
-    for parameter in model.parameters():
-        dist.all_reduce(parameter.grad)
-    optimizer.step()
-    optimizer.zero_grad()
-    small.report(loss)
+    small.train_on(model, optimizer, batch, positions)

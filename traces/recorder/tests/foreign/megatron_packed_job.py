@@ -54,15 +54,4 @@ for step in range(2):
     batch = {"tokens": tokens, "labels": labels, "loss_mask": (labels >= 0).float(),
              "position_ids": torch.cat([torch.arange(n) for n in BOUNDS.diff().tolist()])[None]}
     batch, _ = megatron.get_thd_batch_on_this_cp_rank(batch, BOUNDS, BOUNDS, BOUNDS.diff().max()[None], ranks, rank)
-    logits = model(batch["tokens"], batch["position_ids"][0])
-    losses = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="none")
-    total = torch.stack([(losses * batch["loss_mask"].flatten()).sum(), batch["loss_mask"].sum()])
-    count = total[1].clone()
-    dist.all_reduce(count)
-    loss = total[0] / count
-    loss.backward()
-    for parameter in model.parameters():
-        dist.all_reduce(parameter.grad)
-    optimizer.step()
-    optimizer.zero_grad()
-    small.report(loss)
+    small.train_on(model, optimizer, batch, batch["position_ids"][0])

@@ -99,6 +99,23 @@ def train(attend, tokens, steps=2):
     dist.destroy_process_group()
 
 
+def train_on(model, optimizer, batch, positions):
+    """Trains one step on a rank's tokens, labels and mask of the loss. The loss is the mean over the targets of all
+    ranks."""
+    logits = model(batch["tokens"], positions)
+    losses = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="none")
+    total = torch.stack([(losses * batch["loss_mask"].flatten()).sum(), batch["loss_mask"].sum()])
+    count = total[1].clone()
+    dist.all_reduce(count)
+    loss = total[0] / count
+    loss.backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+    optimizer.zero_grad()
+    report(loss)
+
+
 def report(loss, count=None):
     """Prints the sum of the ranks' losses, or their mean when it is given how many there are."""
     total = loss.detach().clone()

@@ -159,6 +159,9 @@ class Job:
         for microbatch in range(self.microbatches):
             buffers = self.batch(step * self.microbatches + microbatch)
             loss = self.train_on(buffers, self.count(buffers) * self.microbatches)
+        self.update(loss)
+
+    def update(self, loss):
         self.sync()
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -175,7 +178,8 @@ class Job:
 
 if __name__ == "__main__":
     import right
+    import right_batches
     import wrong
 
     name = sys.argv[1]
-    getattr(right if hasattr(right, name) else wrong, name)().run()
+    next(getattr(module, name) for module in (right, right_batches, wrong) if hasattr(module, name))().run()
