@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "traces/analysis/doctor/key_positions.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/layer_check.h"
@@ -90,6 +91,23 @@ IdCount countIds(const std::vector<double>& positions, const std::vector<TokenRu
   return count;
 }
 
+constexpr const char* kShardPositions =
+    "Build position_ids for the whole sequence before the context is entered and shard them with "
+    "the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1].";
+
+Finding keyPositionsFinding(const KeyPositions& keys) {
+  return {.confidence = Confidence::kLikely,
+          .title = "Positions restart on every rank",
+          .place = keys.place,
+          .rank = keys.rank,
+          .buffer = "position_ids",
+          .evidence = "The keys of " + describeCount(keys.pairs, "pair") +
+                      " of equal tokens differ as the tokens' places in their shards do, and not "
+                      "as their places in the sequence. This assumes that positions count over the "
+                      "whole sequence.",
+          .remedy = kShardPositions};
+}
+
 /// `guessed`: the rule assumes that positions count over the whole sequence.
 Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
   return {
@@ -107,9 +125,7 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
                   " of them count the rank's own tokens from 0, so the rotary embedding turns keys "
                   "and queries by the angles of other places." +
                   (guessed ? " This assumes that positions count over the whole sequence." : ""),
-      .remedy =
-          "Build position_ids for the whole sequence before the context is entered and shard them "
-          "with the tokens: buffers=[input_ids, labels, position_ids], buffer_seq_dims=[1, 1, 1]."};
+      .remedy = kShardPositions};
 }
 
 /// Reports whether restarting positions may be those of packed documents: some ids of a step are
@@ -147,6 +163,10 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
     all.add(count);
     steps[tensor.place.train_step].add(count);
   }
+  // Another model of the same step may have other positions than those that are recorded.
+  const KeyPositions keys = all.wrong == 0 ? readKeyPositions(readings) : KeyPositions{};
+  if (keys.count == KeysCount::kShard) return found(keyPositionsFinding(keys));
+  if (keys.count == KeysCount::kSequence && all.tokens == 0) return clear();
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");
   if (all.wrong == 0) return clear();

@@ -23,15 +23,27 @@ std::vector<TokenIndex> tokensIn(const ShardRecord& shard, std::size_t most) {
 
 std::optional<SequenceTokens> SequenceTokens::of(const Trace& trace, std::int32_t train_step,
                                                  const std::vector<WorldRank>& members) {
+  return read(trace, train_step, members, true);
+}
+
+std::optional<SequenceTokens> SequenceTokens::withoutLabels(const Trace& trace,
+                                                            std::int32_t train_step,
+                                                            const std::vector<WorldRank>& members) {
+  return read(trace, train_step, members, false);
+}
+
+std::optional<SequenceTokens> SequenceTokens::read(const Trace& trace, std::int32_t train_step,
+                                                   const std::vector<WorldRank>& members,
+                                                   bool labels) {
   SequenceTokens all;
   for (const WorldRank rank : members) {
     RankTokens own;
     own.rank = rank;
     own.ids = bufferOf(trace, "input_ids", train_step, rank);
-    own.labels = bufferOf(trace, "labels", train_step, rank);
+    if (labels) own.labels = bufferOf(trace, "labels", train_step, rank);
     const ShardRecord* shard = trace.findShard("input_ids", train_step, rank);
     if (shard) own.tokens = tokensIn(*shard, own.ids.size() + 1);
-    const bool fits = !own.tokens.empty() && own.ids.size() == own.labels.size() &&
+    const bool fits = !own.tokens.empty() && (!labels || own.ids.size() == own.labels.size()) &&
                       own.ids.size() % own.tokens.size() == 0 && own.rows() > 0 &&
                       (all.ranks_.empty() || own.rows() == all.ranks_.front().rows());
     all.complete_ = all.complete_ && fits;

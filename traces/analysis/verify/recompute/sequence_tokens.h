@@ -36,6 +36,9 @@ class SequenceTokens {
   /// not match. Returns nullopt when no rank remains, or when two ranks have the same token.
   static std::optional<SequenceTokens> of(const Trace& trace, std::int32_t train_step,
                                           const std::vector<WorldRank>& members);
+  /// Reads ids and tokens alone. The ranks have no labels then.
+  static std::optional<SequenceTokens> withoutLabels(const Trace& trace, std::int32_t train_step,
+                                                     const std::vector<WorldRank>& members);
 
   const std::vector<RankTokens>& ranks() const { return ranks_; }
   /// Reports whether all of the group's ranks are present.
@@ -46,6 +49,9 @@ class SequenceTokens {
   std::optional<double> label(TokenIndex token, std::size_t row) const;
 
  private:
+  static std::optional<SequenceTokens> read(const Trace& trace, std::int32_t train_step,
+                                            const std::vector<WorldRank>& members, bool labels);
+
   std::vector<RankTokens> ranks_;
   // rank, local index
   std::unordered_map<TokenIndex, std::pair<std::size_t, std::size_t>> index_;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/key_positions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/recompute/sequence_tokens.h"
+#include "traces/analysis/verify/rounding/roundoff.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::int64_t kFewPairs = 3, kMostBatches = 4;
+constexpr std::size_t kMostHeads = 2;
+
+/// A token of a rank: its row in the layer's keys, its place in the shard, and its global index.
+struct Held {
+  WorldRank rank;
+  std::size_t row = 0, local = 0;
+  std::int64_t global = 0;
+};
+
+double turned(double angle) {
+  return std::abs(std::remainder(angle, 2 * std::numbers::pi));
+}
+
+/// The keys of a layer: [batch and KV head, tokens, head_dim].
+class Keys {
+ public:
+  Keys(const Trace& trace, const LayerTensors& layer, const Selection& selection)
+      : width_(static_cast<std::size_t>(layer.head_dim)),
+        rows_(layer.tokens.size()),
+        values_(layer.values(trace, TensorKind::kK, selection).values) {
+    for (const RankTensor& part : layer.tensors.at(TensorKind::kK))
+      roundoff_ = std::max(roundoff_, unitRoundoff(part.record->dtype));
+  }
+
+  double roundoff() const { return roundoff_; }
+
+  /// Reports whether two rows are equal, save for rounding.
+  bool areEqual(std::size_t group, std::size_t a, std::size_t b) const {
+    const double *left = row(group, a), *right = row(group, b);
+    double most = 0, largest = 0;
+    for (std::size_t i = 0; i < width_; ++i) {
+      most = std::max(most, std::abs(left[i] - right[i]));
+      largest = std::max({largest, std::abs(left[i]), std::abs(right[i])});
+    }
+    return most <= 8 * roundoff_ * largest;
+  }
+
+  /// Returns the angle from row a to row b in the pair of columns 0 and `second`; nullopt when the
+  /// pair is too short to tell, or has two lengths.
+  std::optional<double> angle(std::size_t group, std::size_t a, std::size_t b,
+                              std::size_t second) const {
+    const double *left = row(group, a), *right = row(group, b);
+    const double length = std::hypot(left[0], left[second]),
+                 other = std::hypot(right[0], right[second]);
+    double largest = 0;
+    for (std::size_t i = 0; i < width_; ++i) largest = std::max(largest, std::abs(left[i]));
+    if (length < 0.05 * largest || std::abs(length - other) > 32 * roundoff_ * largest)
+      return std::nullopt;
+    return std::atan2(right[second], right[0]) - std::atan2(left[second], left[0]);
+  }
+
+ private:
+  const double* row(std::size_t group, std::size_t at) const {
+    return values_.data() + (group * rows_ + at) * width_;
+  }
+
+  std::size_t width_, rows_;
+  std::vector<double> values_;
+  double roundoff_ = 0;
+};
+
+/// The pairs of equal tokens that agree with one way of counting, and those that do not.
+struct Votes {
+  std::int64_t sequence = 0, shard = 0, both = 0, neither = 0;
+  WorldRank rank;  // that has the first one of `shard`
+
+  void add(bool as_sequence, bool as_shard, const Held& held) {
+    ++(as_sequence ? (as_shard ? both : sequence) : as_shard ? shard : neither);
+    if (as_shard && !as_sequence && shard == 1) rank = held.rank;
+  }
+
+  KeysCount decided() const {
+    if (neither > 0 || both == 0 || (sequence > 0 && shard > 0)) return KeysCount::kUnknown;
+    if (sequence >= kFewPairs) return KeysCount::kSequence;
+    return shard >= kFewPairs ? KeysCount::kShard : KeysCount::kUnknown;
+  }
+};
+
+/// Votes by the angles of one pair of columns. Pairs that are short or have two lengths are left
+/// out, but not many of them.
+Votes voteByAngle(const Keys& keys, std::size_t group, std::size_t second,
+                  const std::vector<std::pair<Held, Held>>& pairs) {
+  const double tolerance = 1e-3 + 32 * keys.roundoff();
+  Votes votes;
+  std::size_t left_out = 0;
+  for (const auto& [a, b] : pairs) {
+    const auto angle = keys.angle(group, a.row, b.row, second);
+    if (!angle) {
+      ++left_out;
+      continue;
+    }
+    const auto far = [&](std::int64_t distance) {
+      return turned(*angle - static_cast<double>(distance));
+    };
+    const std::int64_t apart = b.global - a.global, locally = static_cast<std::int64_t>(b.local) -
+                                                              static_cast<std::int64_t>(a.local);
+    if (apart != locally && turned(static_cast<double>(apart - locally)) < 4 * tolerance) continue;
+    // An angle grows with its position, whose rounding grows too.
+    const double limit = tolerance + 0x1p-22 * static_cast<double>(std::abs(b.global) + 1);
+    votes.add(far(apart) <= limit, far(locally) <= limit, b);
+  }
+  if (4 * left_out > pairs.size()) ++votes.neither;
+  return votes;
+}
+
+/// Votes by equal keys: pairs at the same place of two shards are equal, and no other pair is.
+Votes voteByEqualKeys(const Keys& keys, std::size_t group,
+                      const std::vector<std::pair<Held, Held>>& pairs) {
+  Votes votes;
+  for (const auto& [a, b] : pairs) {
+    const bool same = keys.areEqual(group, a.row, b.row), there = a.local == b.local;
+    // The first token of a shard can look like that of another in later layers too.
+    if (there && a.local == 0) continue;
+    if (there)
+      votes.add(false, same, b);
+    else
+      votes.add(!same, !same, b);
+  }
+  return votes;
+}
+
+/// Returns pairs of equal tokens of one batch entry, one after another by rank and place, and by
+/// place and rank.
+std::vector<std::pair<Held, Held>> equalTokens(const std::vector<std::pair<double, Held>>& tokens) {
+  std::vector<std::pair<Held, Held>> pairs;
+  std::map<double, Held> last;
+  std::map<std::pair<double, std::size_t>, Held> at_place;
+  for (const auto& [id, held] : tokens) {
+    if (const auto [before, first] = last.try_emplace(id, held); !first) {
+      pairs.emplace_back(before->second, held);
+      before->second = held;
+    }
+    const auto [there, alone] = at_place.try_emplace({id, held.local}, held);
+    if (!alone) pairs.emplace_back(there->second, held);
+  }
+  return pairs;
+}
+
+/// Returns the tokens of one batch entry with their ids; empty when the layer lacks one.
+std::vector<std::pair<double, Held>> tokensOf(const SequenceTokens& sequence,
+                                              const LayerTensors& layer, std::size_t batch) {
+  std::vector<std::pair<double, Held>> all;
+  for (const RankTokens& own : sequence.ranks())
+    for (std::size_t local = 0; local < own.tokens.size(); ++local) {
+      const auto row = std::ranges::lower_bound(layer.tokens, own.tokens[local]);
+      if (row == layer.tokens.end() || *row != own.tokens[local]) return {};
+      const auto index = static_cast<std::size_t>(row - layer.tokens.begin());
+      all.emplace_back(own.id(batch, local),
+                       Held{own.rank, index, local, own.tokens[local].value()});
+    }
+  return all;
+}
+
+KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequence,
+                         const Trace& trace) {
+  KeyPositions positions;
+  const auto width = static_cast<std::size_t>(layer.head_dim);
+  const auto batches = static_cast<std::size_t>(std::min(layer.batch, kMostBatches));
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    const auto pairs = equalTokens(tokensOf(sequence, layer, batch));
+    if (pairs.empty()) continue;
+    const auto heads = std::min(static_cast<std::size_t>(layer.kv_heads), kMostHeads);
+    Selection selection;
+    for (std::size_t head = 0; head < heads; ++head)
+      selection.groups.push_back(
+          {static_cast<std::int64_t>(batch), static_cast<std::int64_t>(head)});
+    const Keys keys(trace, layer, selection);
+    for (std::size_t head = 0; head < heads; ++head) {
+      std::vector<Votes> ways = {voteByEqualKeys(keys, head, pairs)};
+      if (width > 1) ways.push_back(voteByAngle(keys, head, 1, pairs));
+      if (width > 3) ways.push_back(voteByAngle(keys, head, width / 2, pairs));
+      for (const Votes& votes : ways) {
+        const KeysCount count = votes.decided();
+        if (count == KeysCount::kUnknown || positions.count == KeysCount::kShard) continue;
+        positions = {count,
+                     {layer.pass.train_step, layer.pass.layer},
+                     votes.rank,
+                     std::max(votes.sequence, votes.shard),
+                     votes.both};
+      }
+    }
+  }
+  return positions;
+}
+
+KeyPositions positionsIn(const Trace& trace, const LayerCheck& check) {
+  const IntentRecord* meant = trace.intent(check.pass.train_step, check.members.front());
+  if (check.members.size() < 2 || check.fits == AttentionFits::kNothing || check.within_documents ||
+      (meant && meant->positions == PositionRule::kEachDocument))
+    return {};
+  const auto sequence = SequenceTokens::withoutLabels(trace, check.pass.train_step, check.members);
+  const LayerTensors layer = findLayer(trace, check.pass, check.members);
+  if (!sequence || !sequence->complete() || !layer.blocking.empty() ||
+      !layer.complete(TensorKind::kK))
+    return {};
+  const bool alike = std::ranges::all_of(sequence->ranks(), [&](const RankTokens& own) {
+    return own.rows() == static_cast<std::size_t>(layer.batch);
+  });
+  return alike ? positionsIn(layer, *sequence, trace) : KeyPositions{};
+}
+
+}  // namespace
+
+KeyPositions readKeyPositions(const Readings& readings) {
+  KeyPositions known;
+  for (const LayerCheck& layer : readings.layers()) {
+    const KeyPositions positions = positionsIn(readings.trace(), layer);
+    if (positions.count == KeysCount::kShard) return positions;
+    if (positions.count == KeysCount::kSequence) known = positions;
+  }
+  return known;
+}
+
+}  // namespace ringscope::traces
