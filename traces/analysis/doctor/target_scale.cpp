@@ -23,8 +23,9 @@ struct StepSums {
 };
 
 bool isPlain(const CalledLoss& call) {
-  return !call.weighted && !call.tied && call.product && call.head_product && call.head_parts > 0 &&
-         call.weights && call.weights->mean > 0 && call.weights->off <= roundingShare(call.dtype);
+  return !call.weighted && !call.picked && !call.tied && call.product && call.head_product &&
+         call.head_parts > 0 && call.weights && call.weights->mean > 0 &&
+         call.weights->off <= roundingShare(call.dtype);
 }
 
 bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {

@@ -14,11 +14,12 @@
 namespace ringscope::traces {
 namespace {
 
-/// The weight of one target and the number of targets, of a rank in a microbatch.
+/// The weight of one target and the number of targets, of a call in a microbatch of a rank.
 struct Weighed {
   WorldRank rank;
   std::int32_t microbatch = 0;
   double weight = 0, targets = 0;
+  std::int64_t tokens = 0;
 };
 
 /// Reports whether all numbers are equal up to this share of the largest.
@@ -27,30 +28,80 @@ bool areEqual(const std::vector<double>& numbers, double share) {
   return most - least <= share * std::abs(most);
 }
 
-/// Returns the weights in a cp group; none when one is unknown or is no cross entropy's.
+/// Reports whether a call has one weight for all of its targets.
+bool hasOneWeight(const CalledLoss& call) {
+  if (!call.weights || call.weighted || !(call.weights->mean > 0) ||
+      !(call.weights->off <= roundingShare(call.dtype)))
+    return false;
+  return !call.picked ||
+         areEqual({call.weights->least, call.weights->most}, 4 * roundingShare(call.dtype));
+}
+
+/// Returns the weights in a cp group, each of a call; none when one is unknown or is no cross
+/// entropy's.
 std::vector<Weighed> weighedIn(const Trace& trace, std::int32_t train_step,
                                const std::vector<WorldRank>& members, double& share) {
   std::vector<Weighed> all;
-  std::set<std::pair<WorldRank, std::int32_t>> seen;
   for (const WorldRank rank : members) {
     if (tpRanks(trace, rank).front() != rank) continue;
     for (const CalledLoss& call : calledLosses(trace, train_step, rank)) {
       if (call.targets == 0) continue;
       share = std::max(share, 4 * roundingShare(call.dtype));
-      const bool first = seen.emplace(rank, call.microbatch).second;
-      if (!first || !call.weights || call.weighted || !(call.weights->mean > 0) ||
-          !(call.weights->off <= roundingShare(call.dtype)))
-        return {};
-      all.push_back({rank, call.microbatch, call.weights->mean, static_cast<double>(call.targets)});
+      if (!hasOneWeight(call)) return {};
+      all.push_back({rank, call.microbatch, call.weights->mean, static_cast<double>(call.targets),
+                     call.tokens});
     }
   }
   return all;
+}
+
+/// Returns one weight for each rank and microbatch; none when a rank's calls weigh differently.
+std::vector<Weighed> joined(const std::vector<Weighed>& calls, double share) {
+  std::vector<Weighed> all;
+  for (const Weighed& call : calls) {
+    const auto same = std::ranges::find_if(all, [&](const Weighed& one) {
+      return one.rank == call.rank && one.microbatch == call.microbatch;
+    });
+    if (same == all.end()) {
+      all.push_back(call);
+      continue;
+    }
+    if (!areEqual({same->weight, call.weight}, share)) return {};
+    same->targets += call.targets;
+  }
+  return all;
+}
+
+/// Reports whether calls are parts of equal length of one sequence: documents have many lengths,
+/// and further entries of a batch may be meant to have means of their own.
+bool areChunks(const Trace& trace, std::int32_t train_step, const std::vector<Weighed>& calls) {
+  return std::ranges::all_of(calls, [&](const Weighed& call) {
+    const ShardRecord* shard = trace.findShard("input_ids", train_step, call.rank);
+    return shard && shard->local_shape.size() == 2 && shard->local_shape.front() == 1 &&
+           call.tokens == calls.front().tokens && call.tokens < shard->local_shape.back();
+  });
 }
 
 std::string words(const Weighed& one, bool microbatches) {
   return describeSignificant(one.weight, 4) + " on rank " + toString(one.rank) +
          (microbatches ? " in microbatch " + std::to_string(one.microbatch) : "") + ", which has " +
          describeCount(static_cast<std::int64_t>(one.targets), "target");
+}
+
+/// Judges chunks: the weight times the number of a chunk's own targets is the same in all of them.
+TargetWeights judgeChunks(const std::vector<Weighed>& calls, double share) {
+  TargetWeights reading;
+  std::vector<double> by_call;
+  for (const Weighed& one : calls) by_call.push_back(one.weight * one.targets);
+  if (!areEqual(by_call, share)) return reading;
+  reading.are = TargetsWeigh::kByChunkCount;
+  const auto [least, most] = std::ranges::minmax(calls, {}, &Weighed::weight);
+  reading.rank = most.rank;
+  reading.evidence = "In the gradient of the logits one target weighs " + words(most, false) +
+                     " in one chunk, and " + words(least, false) +
+                     " in another. The weight times the number of targets is the same in every "
+                     "chunk.";
+  return reading;
 }
 
 TargetWeights judge(const std::vector<Weighed>& all, double share) {
@@ -94,10 +145,12 @@ TargetWeights readTargetWeights(const Trace& trace) {
   for (const std::int32_t train_step : trainSteps(trace))
     for (const auto& members : sequenceGroups(trace)) {
       double share = 0;
-      const std::vector<Weighed> all = weighedIn(trace, train_step, members, share);
-      const auto other = [&](const Weighed& one) { return one.rank != all.front().rank; };
-      if (std::ranges::none_of(all, other)) continue;
-      TargetWeights reading = judge(all, share);
+      const std::vector<Weighed> calls = weighedIn(trace, train_step, members, share);
+      const auto other = [&](const Weighed& one) { return one.rank != calls.front().rank; };
+      if (std::ranges::none_of(calls, other)) continue;
+      const std::vector<Weighed> all = joined(calls, share);
+      if (all.empty() && !areChunks(trace, train_step, calls)) continue;
+      TargetWeights reading = all.empty() ? judgeChunks(calls, share) : judge(all, share);
       reading.train_step = train_step;
       if (reading.are != TargetsWeigh::kAlike) return reading;
       known = std::move(reading);
@@ -127,6 +180,8 @@ RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {
     return otherwise.verdict == Verdict::kNotObservable ? clear() : otherwise;
   if (weights.are == TargetsWeigh::kByMicrobatchCount)
     return undecided("needs targets that weigh the same in every microbatch");
+  if (weights.are == TargetsWeigh::kByChunkCount)
+    return undecided("needs targets that weigh the same in every chunk");
   return foundMeans(
       weights, "The loss is a mean of the ranks' own means",
       "Sum the losses of all ranks and the numbers of their targets, and divide one by the other: "
@@ -141,6 +196,11 @@ RuleResult answerAboutMicrobatches(const TargetWeights& weights) {
       return undecided("needs targets that weigh the same on every rank");
     case TargetsWeigh::kUnknown:
       return notObservable("needs the gradients of the logits of a cross entropy");
+    case TargetsWeigh::kByChunkCount:
+      return foundMeans(
+          weights, "The loss is a mean of the means of chunks",
+          "Sum the losses of all chunks, and divide by the number of targets of the step, over "
+          "dp×cp as well: a chunk with few targets must not count as much as a full one.");
     default:
       return foundMeans(
           weights, "The loss is a mean of the means of microbatches",

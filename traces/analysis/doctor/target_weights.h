@@ -10,8 +10,9 @@ namespace ringscope::traces {
 enum class TargetsWeigh {
   kUnknown,
   kAlike,
-  kByRankCount,       ///< as in a mean of the ranks' own means
-  kByMicrobatchCount  ///< as in a mean of the means of microbatches
+  kByRankCount,        ///< as in a mean of the ranks' own means
+  kByMicrobatchCount,  ///< as in a mean of the means of microbatches
+  kByChunkCount        ///< as in a mean of the means of chunks of one sequence
 };
 struct TargetWeights {
   TargetsWeigh are = TargetsWeigh::kUnknown;
@@ -25,7 +26,7 @@ TargetWeights readTargetWeights(const Trace& trace);
 /// Returns the answer about means of means when no logged loss tells it: `otherwise` unless the
 /// weights of targets do.
 RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise);
-/// Returns the answer about a mean of the means of microbatches.
+/// Returns the answer about a mean of the means of microbatches or of chunks.
 RuleResult answerAboutMicrobatches(const TargetWeights& weights);
 
 }  // namespace ringscope::traces

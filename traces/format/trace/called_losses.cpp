@@ -36,6 +36,7 @@ CalledLoss readLoss(const nlohmann::json& object) {
   loss.targets = wholeOf(object, "targets", 0);
   loss.tokens = wholeOf(object, "tokens", 0);
   loss.weighted = fieldOf(object, "weighted", false);
+  loss.picked = fieldOf(object, "picked", false);
   if (const double smoothing = numberOf(object, "smoothing"); smoothing >= 0 && smoothing <= 1)
     loss.smoothing = smoothing;
   const auto weights = object.find("weights");
@@ -73,10 +74,10 @@ std::vector<CalledLoss> calledLosses(const Trace& trace, std::int32_t train_step
 }
 
 nlohmann::json toJson(const CalledLoss& loss) {
-  nlohmann::json json = {{"microbatch", loss.microbatch}, {"targets", loss.targets},
-                         {"tokens", loss.tokens},         {"weighted", loss.weighted},
-                         {"parameter", loss.parameter},   {"dtype", loss.dtype},
-                         {"between", loss.between},       {"tied", loss.tied}};
+  nlohmann::json json = {
+      {"microbatch", loss.microbatch}, {"targets", loss.targets},     {"tokens", loss.tokens},
+      {"weighted", loss.weighted},     {"parameter", loss.parameter}, {"dtype", loss.dtype},
+      {"between", loss.between},       {"tied", loss.tied},           {"picked", loss.picked}};
   if (loss.product) json["product"] = *loss.product;
   if (loss.head_product) {
     json["head_product"] = *loss.head_product;

@@ -9,7 +9,8 @@
 
 namespace ringscope::traces {
 
-/// One call of cross entropy in a recorded PyTorch job whose gradient backward computes.
+/// One call of cross entropy in a recorded PyTorch job whose gradient backward computes, or
+/// log-probabilities of tokens of which the job makes a loss by itself.
 struct CalledLoss {
   /// The weights of single targets in the gradient that backward brought to the logits.
   struct Weights {
@@ -20,6 +21,7 @@ struct CalledLoss {
   std::int64_t targets = 0;
   std::int64_t tokens = 0;           ///< rows of logits, also those without a target; 0: not known
   bool weighted = false;             ///< classes have weights
+  bool picked = false;               ///< log-probabilities, of which the job makes its own loss
   std::optional<double> smoothing;   ///< label smoothing; nullopt: not known
   std::optional<Weights> weights;    ///< nullopt: not observed exactly once
   std::string parameter;             ///< weight of the output projection; empty: not known

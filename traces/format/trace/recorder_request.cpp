@@ -62,6 +62,8 @@ std::optional<RecorderRequest> recorderRequest(const Trace& trace) {
   request.ring = textIn(note, "attention") == "ring";
   request.annotated = textIn(note, "attention") == "annotated";
   request.recognised = textIn(note, "attention") == "recognised";
+  const auto own_mask = note.find("own_mask");
+  request.own_mask = own_mask != note.end() && own_mask->is_boolean() && own_mask->get<bool>();
   return request;
 }
 

@@ -24,6 +24,7 @@ struct RecorderRequest {
   bool ring = false;         ///< PyTorch's ring computed attention
   bool annotated = false;    ///< the job named its attention to the recorder
   bool recognised = false;   ///< the recorder recognised attention that the job computes itself
+  bool own_mask = false;     ///< that attention has a mask of all ranks' tokens, made by the job
 
   bool recorded(std::int32_t train_step) const;
   /// Reports whether values="all" could keep values that this recording lacks. `small` restricts

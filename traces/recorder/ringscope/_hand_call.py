@@ -83,12 +83,22 @@ class HandCall:
         if not self.is_recognised:
             return
         if strategy != "ulysses":
+            if self.direction == "forward" and self._attends_all():
+                self.said["mask_of_all"] = True
             self.operators = []
         elif self.said["causal"] is None and self.direction == "forward":
             within = self.operators[0]
             mask = within.get("flex", within).get("mask")
             masked = mask is not None or within.get("masked", False)
             self.said.update(causal=None if masked else within["causal"], masked=masked, mask=mask)
+
+    def _attends_all(self):
+        """Reports whether one operator attended the tokens of all ranks with a mask that the job made."""
+        if len(self.operators) != 1:
+            return False
+        within = self.operators[0]
+        is_masked = within.get("masked", False) and "flex" not in within
+        return is_masked and within["k_shape"][2] == self.k_shape[2] * self.size
 
     def strategy(self):
         """ Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""

@@ -60,6 +60,24 @@ def keywords_of_call():
     return {} if frame is None else dict(frame.f_locals.get("kwargs", {}))
 
 
+def owner_of(module):
+    """Returns the largest module that contains `module` among the variables of the running functions and of their
+    files, if `module` is a single operation such as an embedding; else `module`."""
+    if next(module.children(), None) is not None:
+        return module
+    owner, parts, frame = module, 0, sys._getframe(1)
+    while frame is not None:
+        for variables in (frame.f_locals, frame.f_globals):
+            for value in list(variables.values()):
+                if not issubclass(type(value), nn.Module) or value is owner:
+                    continue
+                within = list(value.modules())
+                if len(within) > max(parts, 1) and any(part is module for part in within):
+                    owner, parts = value, len(within)
+        frame = frame.f_back
+    return owner
+
+
 def _agree(some, others):
     """Reports whether two lists of modules, the innermost first, differ only in the number of modules around them."""
     shared = min(len(some), len(others))

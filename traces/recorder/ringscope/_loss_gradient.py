@@ -89,7 +89,8 @@ class LogitsGradient:
     The product of that gradient with the logits is one with the log-probabilities, since the rows of the gradient have
     the sum 0. These live until then anyway, because autograd needs them."""
 
-    def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said):
+    def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said, counts_rows=False):
+        """`counts_rows`: rows without a gradient do not count; said gets the others as a mask `counting`."""
         rows = counted.flatten().nonzero().flatten()
         self._rows = rows[:: max(1, -(-rows.numel() // _ROWS))]
         classes = logits.shape[-1]
@@ -100,7 +101,8 @@ class LogitsGradient:
         expected.scatter_add_(-1, at, torch.full_like(at, smoothing - 1.0, dtype=torch.float64))
         # Kept in the logits' type at most: the rows of a large vocabulary fill some MB.
         self._expected, self._classes, self._said = expected.float(), classes, said
-        self._log_probabilities = log_probabilities.detach()
+        self._log_probabilities = None if log_probabilities is None else log_probabilities.detach()
+        self._counts_rows = counts_rows
         path.base.register_prehook(self._came)
 
     def _came(self, gradients):
@@ -111,8 +113,15 @@ class LogitsGradient:
         self._said(lambda: self._compared(gradient.detach(), log_probabilities))
 
     def _compared(self, gradient, log_probabilities):
-        got = gradient.reshape(-1, self._classes)[self._rows].double()
-        expected = self._expected.double()
+        flat = gradient.reshape(-1, self._classes)
+        got, expected = flat[self._rows].double(), self._expected.double()
+        facts = {}
+        if self._counts_rows:
+            counting = flat.abs().amax(-1) > 0
+            some = counting[self._rows]
+            got, expected, facts = got[some], expected[some], {"counting": counting}
+        if not got.numel():
+            return {"rows": 0, "weight": {}, "off": None, "product": None, **facts}
         squares = (expected * expected).sum(-1)
         weight = (got * expected).sum(-1) / squares
         rest = got - weight.unsqueeze(-1) * expected
@@ -122,4 +131,4 @@ class LogitsGradient:
         mean = (got * expected).sum() / squares.sum()
         weights = {"least": clear.min().item(), "most": clear.max().item(), "mean": mean.item()}
         product = None if log_probabilities is None else product_of(gradient, log_probabilities)
-        return {"rows": self._rows.numel(), "weight": weights, "off": off.item(), "product": product}
+        return {"rows": len(got), "weight": weights, "off": off.item(), "product": product, **facts}

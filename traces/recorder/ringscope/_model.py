@@ -96,6 +96,8 @@ class ModelObserver:
         self._handles = []
         self._described = set()  # layers of which attention_module was written
         self._within = []  # hooks on blocks, while these are observed
+        self._entry = None  # a hook on the part that is called first, until the model is called
+        self._has_begun = False  # the part began the forward pass of the model's call
         self._has_positions = False  # position ids with a name were seen in this forward pass
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
@@ -137,6 +139,7 @@ class ModelObserver:
             handles.pop().remove()
 
     def remove(self):
+        self._leave_entry()
         self._release(self._within)
         self._release(self._handles)
 
@@ -182,11 +185,37 @@ class ModelObserver:
         """Observes the call of the root in which its hooks are made."""
         self._root_begins(module, args, kwargs)
 
+    def enters_by(self, part):
+        """Takes each call of a part of the model for the beginning of a forward pass, until the model itself is called.
+        The job may call its parts alone, or the first of them before the model."""
+        self._entry = part.register_forward_pre_hook(unless_compiled(self._part_called))
+
+    def _part_called(self, part, args):
+        if not in_backward():
+            self.begins_part()
+
+    @guarded
+    def begins_part(self):
+        self._has_begun = True
+        self._has_positions = self.session.saves_hooked = False
+        self._begins()
+
+    def _begins(self):
+        self.session.microbatch += 1
+        self.session.layers.restart()
+
+    def _leave_entry(self):
+        if self._entry is not None:
+            self._entry.remove()
+            self._entry = None
+
     @guarded
     def _root_begins(self, module, args, kwargs):
         if not in_backward():
-            self.session.microbatch += 1
-            self.session.layers.restart()
+            self._leave_entry()
+            if not self._has_begun:
+                self._begins()
+            self._has_begun = False
         self.session.layer = None
         self._has_positions = self.session.saves_hooked = False
         self.root(module, args, kwargs)

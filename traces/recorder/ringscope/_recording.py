@@ -15,7 +15,7 @@ from ._context import ContextObserver
 from ._dispatch import Watch
 from ._exits import Exits
 from ._harmless import check_values, described, guarded
-from ._layers import keywords_of_call
+from ._layers import keywords_of_call, owner_of
 from ._live import Live
 from ._gathered import GatheredAttention
 from ._model import ModelObserver
@@ -152,6 +152,7 @@ class Recording:
         if self.standing is not None:
             self.standing.moved()
         try:
+            self.losses.border()
             if not active:
                 self.session.layers.release()
             if self.model is not None:
@@ -176,13 +177,18 @@ class Recording:
 
     @guarded
     def _called(self, module, args):
-        """Hooks every module until one with parameters is called. That module is the job's model."""
+        """Hooks every module until one with parameters is called. That module is the job's model, or a part of it that
+        the job calls first."""
         if self._first_call is None or next(module.parameters(), None) is None:
             return
         self._first_call.remove()
         self._first_call = None
-        self._adopt(module)
-        if self.model.inner is module:  # its own hooks come too late for this call
+        model = owner_of(module)
+        self._adopt(model)
+        if model is not module:
+            self.model.enters_by(module)
+            self.model.begins_part()
+        elif self.model.inner is module:  # its own hooks come too late for this call
             self.model.first_call(module, args, keywords_of_call())
 
     def _unwatch(self):

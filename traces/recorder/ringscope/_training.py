@@ -12,6 +12,7 @@ from ._head import projection_of
 from ._inductor import as_traced
 from ._loss_gradient import LogitsGradient, LogitsPath, product_of
 from ._parts import part_of, ranks_of_parts
+from ._picked import PickedObserver
 from ._pytorch import local_of
 from ._session import fingerprinter, observer
 
@@ -38,6 +39,7 @@ class LossObserver:
         self._smoothing = None
         self._has_gradient = False  # of a loss whose operators compiled code calls, where no tensor requires one
         self._number = 0
+        self._picked = PickedObserver(session, self)
         self._embedding = set()
         self.parameter_name = lambda parameter: ""
         self.projections = set()  # names of the parameters that make logits
@@ -62,12 +64,23 @@ class LossObserver:
             aten.nll_loss2d_forward.default: self.loss,
             aten._log_softmax.default: self.log_softmax,
             aten.embedding.default: self.embedding,
+            **self._picked.operators(),
         }
+
+    def border(self):
+        """Forgets logits of which no loss was made."""
+        self._logits = (None, None)
+        self._picked.restart()
+
+    def next_number(self):
+        self._number += 1
+        return self._number
 
     @observer
     def log_softmax(self, args, kwargs, results):
         """Keeps the logits of the last log_softmax until a loss uses them."""
         self._logits = (results.data_ptr(), args[0])
+        self._picked.normalizes(results, args[0])
 
     @observer
     def loss(self, args, kwargs, results):
@@ -117,10 +130,11 @@ class LossObserver:
             own = (1 - smoothing) * own + smoothing * log_probabilities.mean(classes, dtype=torch.float64)
         own_sum = -(own * counted).sum().item()
         logits, made = None, {}
-        self._number += 1
+        number = self.next_number()
+        self._picked.restart()
         if self._logits[0] == log_probabilities.data_ptr():
             logits = session.tensor("logits", self._logits[1], layer=None)
-            made = self._follow(self._logits[1], log_probabilities, target, counted, smoothing)
+            made = self._follow(number, self._logits[1], log_probabilities, target, counted, smoothing)
             self._project(self._logits[1], made.get("parameter"))
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
@@ -128,7 +142,7 @@ class LossObserver:
             "loss",
             **session.place(layer=None),
             operator="cross_entropy",
-            number=self._number,
+            number=number,
             smoothing=self._smoothing,
             grad=grad,
             made=made,
@@ -143,18 +157,22 @@ class LossObserver:
             target_buffer=self.buffers.named.get(storage, ""),
         )
 
-    def _follow(self, logits, log_probabilities, target, counted, smoothing):
+    def _follow(self, number, logits, log_probabilities, target, counted, smoothing):
         """Returns how the logits were made, and follows their gradient; nothing if backward does not reach them."""
         if logits.grad_fn is None:
             return {}
         try:
             path = LogitsPath(logits)
             if logits.dim() == 2:
-                said = functools.partial(self.gradient, self._number)
+                said = functools.partial(self.gradient, number)
                 LogitsGradient(logits, log_probabilities, target, counted, smoothing, path, said)
         except Exception as error:  # noqa: BLE001: the loss itself is known
             self.session.trouble("the gradient of a loss", error)
             return {}
+        return self.made_by(path)
+
+    def made_by(self, path):
+        """Returns what a line says about how the logits were made."""
         made = {"between": path.between, "dtype": path.dtype, "parameter": "", "tied": False}
         if path.parameter is not None:
             made["parameter"] = self.parameter_name(path.parameter)

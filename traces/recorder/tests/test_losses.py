@@ -108,6 +108,48 @@ class Losses(unittest.TestCase):
 
         self.assertEqual(self.record(loss)[0]["loss"][0]["made"]["dtype"], "bfloat16")
 
+    def picked(self, pick):
+        """Returns the lines of a loss from `pick`(logits, tokens), and the tokens that count."""
+        kept, tokens = self.labels >= 0, self.labels.clamp(min=0)
+
+        def loss(z, y):
+            return -(pick(z, tokens) * kept).sum() / 8
+
+        lines, _ = self.record(loss)
+        return lines, kept
+
+    def check_picked(self, pick):
+        lines, kept = self.picked(pick)
+        (loss,), (gradient,) = lines["loss"], lines["loss_gradient"]
+        self.assertEqual((loss["operator"], loss["shape"], loss["sum"]), ("picked", [2, 5], None))
+        self.assertEqual(loss["made"]["parameter"], "weight")
+        self.assertEqual(gradient["targets"], int(kept.sum()))
+        for name in ("least", "most", "mean"):
+            self.assertAlmostEqual(gradient["weight"][name], 1 / 8, places=6)
+        self.assertLess(gradient["off"], 1e-6)
+
+    def test_tokens_picked_from_log_softmax_are_targets(self):
+        self.check_picked(lambda z, y: z.log_softmax(-1).gather(-1, y[..., None])[..., 0])
+
+    def test_tokens_picked_from_logits_are_targets_beside_logsumexp(self):
+        self.check_picked(lambda z, y: z.gather(-1, y[..., None])[..., 0] - z.logsumexp(-1))
+
+    def test_tokens_picked_after_logsumexp_are_targets(self):
+        self.check_picked(lambda z, y: -(z.logsumexp(-1) - z.gather(-1, y[..., None])[..., 0]))
+
+    def test_a_gather_without_normalization_is_no_loss(self):
+        lines, _ = self.picked(lambda z, y: z.gather(-1, y[..., None])[..., 0])
+        self.assertEqual(lines["loss"], [])
+
+    def test_advantages_show_as_weights(self):
+        advantages = torch.randn(2, 5)
+        lines, _ = self.picked(
+            lambda z, y: advantages * z.log_softmax(-1).gather(-1, y[..., None])[..., 0]
+        )
+        weight = lines["loss_gradient"][0]["weight"]
+        self.assertGreater(weight["most"] - weight["least"], 0.01)
+        self.assertLess(lines["loss_gradient"][0]["off"], 1e-6)
+
 
 if __name__ == "__main__":
     unittest.main()

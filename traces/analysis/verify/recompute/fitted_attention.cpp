@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
@@ -229,9 +230,9 @@ class Fitter {
   /// least two keys that agree with it. A row does not count when it would also agree with one and
   /// a half times the scale or its inverse, as rows of small scores do in 16 bits.
   bool isEstablished(double share) const {
-    if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by != StatedBy::kNobody)
-      return true;
     const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by != StatedBy::kNobody)
+      return out == stated_.end() || isMaskKnown(*out);
     LayerTensors larger = layer_, smaller = layer_;
     larger.scores.scale *= 1.5;
     smaller.scores.scale /= 1.5;
@@ -246,7 +247,24 @@ class Fitter {
       const bool shows = with_larger.ratios[row] > 1 && with_smaller.ratios[row] > 1;
       right += shows && out->ratios[row] <= 1 ? 1 : 0;
     }
-    return static_cast<double>(right) >= share * static_cast<double>(all);
+    return static_cast<double>(right) >= share * static_cast<double>(all) && isMaskKnown(*out);
+  }
+
+  /// Reports whether the stated mask is known to be meant. Rows that agree with it do not show that
+  /// if the job makes a mask of any form: all rows of one rank must agree, save for a prefix.
+  bool isMaskKnown(const TensorCheck& out) const {
+    const auto request = recorderRequest(trace_);
+    if (!request || !request->own_mask) return true;
+    std::map<WorldRank, std::int64_t> last_wrong;  // −1: none
+    for (std::size_t row = 0; row < out.ratios.size(); ++row) {
+      const std::size_t token = selection_.rows[row % selection_.rows.size()];
+      std::int64_t& last = last_wrong.try_emplace(layer_.owners[token], -1).first->second;
+      if (!(out.ratios[row] <= 1)) last = std::max(last, layer_.tokens[token].value());
+    }
+    return std::ranges::any_of(last_wrong, [&](const auto& rank) {
+      return rank.second < 0 || agreesWithPrefix(rank.second + 1) ||
+             agreesWithPrefix(rank.second + 2);
+    });
   }
 
   const Trace& trace_;

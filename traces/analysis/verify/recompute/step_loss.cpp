@@ -16,6 +16,7 @@ bool isNarrow(const std::string& dtype) {
 
 /// Returns why a call may be no cross entropy whose targets all count alike; empty: it is one.
 std::string whyUnlike(const CalledLoss& loss) {
+  if (loss.picked) return "the job makes it of log-probabilities by itself";
   if (loss.weighted) return "its classes have weights";
   if (!loss.smoothing) return "whether its labels were smoothed is not recorded";
   if (!loss.weights) return "the gradient that backward brought to the logits is not recorded";

@@ -113,6 +113,7 @@ Called calledWith(const RankLines& rank) {
     called.ring = called.ring || line.has("ring");
     called.by_job = called.by_job || isOfJob(line);
     called.recognised = called.recognised || isRecognised(line);
+    called.own_mask = called.own_mask || line.flag("mask_of_all");
   }
   return called;
 }

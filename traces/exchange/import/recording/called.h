@@ -27,6 +27,7 @@ struct Called {
   bool ring = false;        ///< computed over the ranks of a group
   bool by_job = false;      ///< computed by the job itself
   bool recognised = false;  ///< computed by the job itself, without annotations
+  bool own_mask = false;    ///< the job made the mask of all ranks' tokens
   double dropout = 0;
   AttendedMask mask;
   std::optional<Line> first;

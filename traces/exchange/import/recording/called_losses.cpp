@@ -34,6 +34,17 @@ std::int32_t stepOf(const Line& line) {
   return line.place(Direction::kForward).train_step;
 }
 
+using Microbatch = std::pair<std::int32_t, std::int64_t>;  // and its training step
+
+Microbatch microbatchOf(const Line& line) {
+  return {stepOf(line), line.whole("microbatch", 0)};
+}
+
+/// Reports whether a job picked log-probabilities, of which it makes its own loss.
+bool isPicked(const Line& loss) {
+  return loss.text("operator") == "picked";
+}
+
 std::set<std::int32_t> stepsWithBackward(const RankLines& rank) {
   std::set<std::int32_t> steps;
   for (const Line& line : rank.lines)
@@ -48,6 +59,7 @@ CalledLoss readLoss(const Line& line) {
   loss.targets = line.whole("targets", 0);
   loss.tokens = countElements(line.wholes("shape"));
   loss.weighted = line.flag("weighted");
+  loss.picked = isPicked(line);
   loss.smoothing = line.real("smoothing");
   loss.parameter = made.text("parameter");
   loss.dtype = made.text("dtype");
@@ -89,6 +101,7 @@ std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) 
                  mean = weight.real("mean"), off = found->second.front().real("off");
       if (least && most && mean && off) loss.weights = {*least, *most, *mean, *off};
       loss.product = found->second.front().real("product");
+      loss.targets = found->second.front().whole("targets", loss.targets);
     }
     losses[stepOf(line)].push_back(std::move(loss));
   }
@@ -97,6 +110,42 @@ std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) 
 }
 
 }  // namespace
+
+void leaveOutUnusedPicks(RankLines& rank) {
+  std::set<std::int64_t> used;
+  std::set<Microbatch> with_loss;
+  for (const Line& line : rank.lines) {
+    if (line.kind() == "loss_gradient" && line.has("used")) used.insert(line.whole("number"));
+    if (line.kind() == "loss" && line.flag("grad") && !isPicked(line))
+      with_loss.insert(microbatchOf(line));
+  }
+  std::erase_if(rank.lines, [&](const Line& line) {
+    return line.kind() == "loss" && isPicked(line) &&
+           (!used.contains(line.whole("number")) || with_loss.contains(microbatchOf(line)));
+  });
+}
+
+void leaveOutRecomputedLosses(RankLines& rank) {
+  const auto isRecomputed = [](const Line& line) { return line.text("pass") == "backward"; };
+  std::set<Microbatch> forward;
+  for (const Line& line : rank.lines)
+    if (line.kind() == "loss" && line.flag("grad") && !isRecomputed(line))
+      forward.insert(microbatchOf(line));
+  std::set<std::int64_t> tensors;
+  const auto isAgain = [&](const Line& line) {
+    return line.kind() == "loss" && isRecomputed(line) && forward.contains(microbatchOf(line));
+  };
+  for (const Line& line : rank.lines) {
+    if (!isAgain(line)) continue;
+    const Line used = line.part("tensors");
+    tensors.insert({used.whole("targets"), used.whole("logits")});
+  }
+  if (tensors.empty()) return;
+  std::erase_if(rank.lines, [&](const Line& line) {
+    return isAgain(line) ||
+           (line.kind() == "tensor" && isRecomputed(line) && tensors.contains(line.whole("id")));
+  });
+}
 
 void leaveOutEvaluations(RankLines& rank) {
   const std::set<std::int32_t> steps = stepsWithBackward(rank);
@@ -111,20 +160,6 @@ void leaveOutEvaluations(RankLines& rank) {
   }
   std::size_t at = 0;
   std::erase_if(rank.lines, [&](const Line&) { return left_out.contains(at++); });
-}
-
-std::size_t mainLoss(const RecordedJob& job, std::int32_t train_step) {
-  std::vector<std::int64_t> targets;
-  for (const RankLines& rank : job.ranks) {
-    std::map<std::int64_t, std::size_t> next;
-    for (const Line& line : rank.lines) {
-      if (line.kind() != "loss" || stepOf(line) != train_step) continue;
-      const std::size_t at = next[line.whole("microbatch", 0)]++;
-      if (at >= targets.size()) targets.resize(at + 1, 0);
-      targets[at] += line.whole("targets", 0);
-    }
-  }
-  return static_cast<std::size_t>(std::ranges::max_element(targets) - targets.begin());
 }
 
 void addCalledLosses(RecordedJob& job) {

@@ -75,12 +75,19 @@ struct RecordedJob {
 void addContext(RecordedJob& job);
 /// Adds the losses of evaluations, and losses that are added to the cross entropy.
 void addOtherLosses(RecordedJob& job);
+/// Removes picked log-probabilities that backward does not reach, and those beside a cross entropy.
+void leaveOutUnusedPicks(RankLines& rank);
+/// Removes the losses that a checkpoint computed again in backward, and their tensors, from
+/// microbatches whose forward pass has losses that backward reaches.
+void leaveOutRecomputedLosses(RankLines& rank);
 /// Removes the lines of forward passes that backward does not reach from training steps that have
 /// others: an evaluation between two steps is no part of either.
 void leaveOutEvaluations(RankLines& rank);
-/// Returns the position, among the losses of a microbatch, of the one whose targets are the labels:
-/// the first of those with most targets on all ranks. Heads that predict later tokens have fewer.
-std::size_t mainLoss(const RecordedJob& job, std::int32_t train_step);
+/// Marks the losses of heads that predict later tokens, and removes their logits. The targets of
+/// the other loss are the labels.
+void markFurtherLosses(RecordedJob& job);
+/// Reports whether a line is a loss that was marked so.
+bool isOfFurtherHead(const Line& loss);
 /// Adds the losses that each rank called.
 void addCalledLosses(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these

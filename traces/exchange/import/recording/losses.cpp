@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "traces/exchange/import/recording/labels.h"
@@ -22,16 +23,18 @@ class LossLines {
  public:
   LossLines(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink)
       : job_(job), rank_(rank), lines_(lines), sink_(sink) {
-    findHeads();
+    for (const Line& line : rank_.lines)
+      if (line.kind() == "loss_gradient" && line.has("used"))
+        used_[line.whole("number")] = line.whole("used");
   }
 
   /// Adds the targets in the shape of the token ids. A loss that left out the last row of each
   /// sequence has no target there.
   void addTargets() {
     for (const Line& line : rank_.lines) {
-      if (line.kind() != "loss" || isOfAnotherHead(line)) continue;
+      if (line.kind() != "loss" || isOfFurtherHead(line)) continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      const Line* targets = lines_.of(line.part("tensors").whole("targets"));
+      const Line* targets = targetsOf(line);
       const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
       if (!targets || !ids) continue;
       const std::int64_t given = countElements(targets->wholes("shape")),
@@ -61,9 +64,9 @@ class LossLines {
   void addFurtherTargets() {
     std::map<std::int32_t, int> heads;
     for (const Line& line : rank_.lines) {
-      if (!isOfAnotherHead(line) || line.whole("microbatch", 0) != 0) continue;
+      if (!isOfFurtherHead(line) || line.whole("microbatch", 0) != 0) continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
-      const Line* targets = lines_.of(line.part("tensors").whole("targets"));
+      const Line* targets = targetsOf(line);
       const ShardRecord* ids = job_.shard("input_ids", step, rank_.rank);
       const int head = ++heads[step];
       if (!targets || !ids ||
@@ -82,7 +85,7 @@ class LossLines {
     std::map<std::int32_t, std::pair<double, std::int64_t>> sums;
     std::set<std::int32_t> unknown;
     for (const Line& line : rank_.lines) {
-      if (line.kind() != "loss" || isOfAnotherHead(line)) continue;
+      if (line.kind() != "loss" || isOfFurtherHead(line)) continue;
       const std::int32_t step = line.place(Direction::kForward).train_step;
       const auto sum = line.real("sum");
       const std::int64_t targets = line.whole("targets");
@@ -101,25 +104,11 @@ class LossLines {
   }
 
  private:
-  /// Finds the losses of heads that predict later tokens. With such heads, the losses of a
-  /// microbatch have more rows than the rank has tokens.
-  void findHeads() {
-    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<const Line*>> all;
-    for (const Line& line : rank_.lines)
-      if (line.kind() == "loss")
-        all[{line.place(Direction::kForward).train_step, line.whole("microbatch", 0)}].push_back(
-            &line);
-    for (const auto& [place, lines] : all) {
-      const ShardRecord* ids = job_.shard("input_ids", place.first, rank_.rank);
-      std::int64_t rows = 0;
-      for (const Line* line : lines) rows += countElements(line->wholes("shape"));
-      if (lines.size() < 2 || !ids || rows <= countElements(ids->local_shape)) continue;
-      const std::size_t main = mainLoss(job_, place.first);
-      for (std::size_t at = 0; at < lines.size(); ++at)
-        if (at != main) heads_.insert(lines[at]);
-    }
+  /// Returns the targets of a loss: of those that are known, the ones of rows with a gradient.
+  const Line* targetsOf(const Line& loss) const {
+    const auto used = used_.find(loss.whole("number"));
+    return lines_.of(used != used_.end() ? used->second : loss.part("tensors").whole("targets"));
   }
-  bool isOfAnotherHead(const Line& line) const { return heads_.contains(&line); }
 
   // sums of so many targets are exact
   static constexpr std::int64_t kMostTargets = std::int64_t{1} << 40;
@@ -157,7 +146,7 @@ class LossLines {
   const RankLines& rank_;
   const TensorLines& lines_;
   TensorSink& sink_;
-  std::set<const Line*> heads_;
+  std::map<std::int64_t, std::int64_t> used_;  // tensors of targets by the number of their loss
 };
 
 }  // namespace

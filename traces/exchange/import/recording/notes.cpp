@@ -72,6 +72,7 @@ void addRecorder(RecordedJob& job) {
                        : called.by_job   ? "annotated"
                        : called.ring     ? "ring"
                                          : "whole";
+  asked["own_mask"] = called.own_mask;
   job.notes.push_back({kRecorderNote, asked.dump()});
 }
 

@@ -99,12 +99,15 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addContext(job);
   addOtherLosses(job);
   for (RankLines& rank : job.ranks) {
+    leaveOutRecomputedLosses(rank);
+    leaveOutUnusedPicks(rank);
     leaveOutEvaluations(rank);
     leaveOutOwnBlocks(rank);
   }
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
+  markFurtherLosses(job);
   joinParts(job);
   addOwnLayout(job);
   addMesh(job);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tokens of ranks in jobs that cut their own batch and name no buffers.
 #include <algorithm>
-#include <cstring>
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
-#include "traces/format/core/error.h"
 #include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/shard_layout.h"
@@ -63,32 +61,17 @@ class BatchReader {
         if (!batch.ids_line || batch.ids_line->wholes("shape").size() != 2)
           batch.ids_line = nullptr;
         else
-          batch.ids = integers(*batch.ids_line, rank.hash);
+          batch.ids = integersOf(job_, *batch.ids_line, rank.hash);
       }
-      if (line.kind() == "loss" && batch.targets.empty()) {
+      if (line.kind() == "loss" && !isOfFurtherHead(line) && batch.targets.empty()) {
         batch.ignored = static_cast<std::int64_t>(
             std::clamp(line.real("ignore_index").value_or(-100), -1e15, 1e15));
         if (const Line* targets = lines.of(line.part("tensors").whole("targets")))
-          batch.targets = integers(*targets, rank.hash);
+          batch.targets = integersOf(job_, *targets, rank.hash);
       }
       const std::string what = line.text("what");
       if ((what == "position_ids" || what == "rotary_position_ids") && batch.positions.empty())
-        batch.positions = integers(line, rank.hash);
-    }
-  }
-
-  Tokens integers(const Line& line, HashAlgorithm hash) {
-    if (line.text("dtype") != "int64") return {};
-    const auto kept =
-        job_.values->of(line, DType::kInt64, line.wholes("shape"), hash, job_.problems);
-    if (!kept) return {};
-    try {
-      const Bytes bytes = job_.values->read(*kept);
-      Tokens all(bytes.size() / sizeof(std::int64_t));
-      std::memcpy(all.data(), bytes.data(), all.size() * sizeof(std::int64_t));
-      return all;
-    } catch (const Error&) {  // reported where the values are used
-      return {};
+        batch.positions = integersOf(job_, line, rank.hash);
     }
   }
 

@@ -19,7 +19,8 @@ BufferNames::BufferNames(const RankLines& rank) {
       if (!tokens) tokens = line.text("parameter");
       if (line.text("parameter") == *tokens) rename(line.text("buffer"), "input_ids");
     }
-    if (line.kind() == "loss") rename(line.text("target_buffer"), "labels");
+    if (line.kind() == "loss" && !isOfFurtherHead(line))
+      rename(line.text("target_buffer"), "labels");
     if (line.kind() == "given") rename(line.text("buffer"), "position_ids");
   }
 }

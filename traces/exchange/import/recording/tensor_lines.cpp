@@ -2,7 +2,9 @@
 #include "traces/exchange/import/recording/tensor_lines.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
@@ -75,6 +77,21 @@ std::int64_t countElements(const std::vector<std::int64_t>& shape) {
     if (count > (std::int64_t{1} << 40)) return -1;
   }
   return count;
+}
+
+std::vector<std::int64_t> integersOf(RecordedJob& job, const Line& tensor, HashAlgorithm hash) {
+  if (tensor.text("dtype") != "int64") return {};
+  const auto kept =
+      job.values->of(tensor, DType::kInt64, tensor.wholes("shape"), hash, job.problems);
+  if (!kept) return {};
+  try {
+    const Bytes bytes = job.values->read(*kept);
+    std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(all.data(), bytes.data(), all.size() * sizeof(std::int64_t));
+    return all;
+  } catch (const Error&) {  // reported where the values are used
+    return {};
+  }
 }
 
 }  // namespace ringscope::traces

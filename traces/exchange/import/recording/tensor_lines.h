@@ -53,6 +53,9 @@ class TensorSink {
 /// Returns the number of elements of a shape; -1 when the shape is missing or impossibly large.
 std::int64_t countElements(const std::vector<std::int64_t>& shape);
 
+/// Returns the values of a recorded int64 tensor; empty when they are not recorded or are damaged.
+std::vector<std::int64_t> integersOf(RecordedJob& job, const Line& tensor, HashAlgorithm hash);
+
 /// Adds a rank's labels as its loss had them, and the sums of its losses.
 void addLosses(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink);
 
