@@ -87,7 +87,11 @@ ReplicaDrift drift(const ByParameter& parameters) {
 }  // namespace
 
 ReplicaDrift readDrift(const Trace& trace, TensorKind kind) {
-  return drift(collect(trace, kind));
+  ReplicaDrift result = drift(collect(trace, kind));
+  result.unnamed = std::ranges::count_if(trace.tensors(), [&](const TensorRecord& tensor) {
+    return tensor.tensor.kind == kind && isPartition(tensor.tensor.name);
+  });
+  return result;
 }
 
 }  // namespace ringscope::traces

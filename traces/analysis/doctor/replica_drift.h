@@ -14,6 +14,7 @@ struct ReplicaDrift {
   const TensorRecord* first = nullptr;  ///< the first that is unlike the group's first rank's
   WorldRank like;              ///< the group's first rank, with which the others are compared
   std::vector<WorldRank> odd;  ///< who is unlike most of the group in it; empty: a tie
+  std::int64_t unnamed = 0;    ///< tensors that were not compared, because they have no name
   double ratio = 1;            ///< largest against smallest abs_max of one parameter
 };
 

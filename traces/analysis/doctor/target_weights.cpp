@@ -132,6 +132,61 @@ TargetWeights judge(const std::vector<Weighed>& all, double share) {
   return reading;
 }
 
+/// The targets of one batch entry on each rank of a group, in one microbatch.
+using EntryOnRanks = std::vector<Weighed>;
+
+/// Returns the entries whose targets have one weight on each rank that has some; only those of
+/// log-probabilities that all ranks pick once.
+std::vector<EntryOnRanks> entriesIn(const Trace& trace, std::int32_t train_step,
+                                    const std::vector<WorldRank>& members, double& share) {
+  std::map<std::pair<std::int32_t, std::size_t>, EntryOnRanks> all;
+  std::set<std::pair<WorldRank, std::int32_t>> seen;
+  for (const WorldRank rank : members)
+    for (const CalledLoss& call : calledLosses(trace, train_step, rank)) {
+      if (!seen.emplace(rank, call.microbatch).second || !call.picked || !call.weights ||
+          !(call.weights->off <= roundingShare(call.dtype)))
+        return {};
+      share = std::max(share, 4 * roundingShare(call.dtype));
+      for (std::size_t at = 0; at < call.entries.size(); ++at) {
+        const CalledLoss::Entry& entry = call.entries[at];
+        if (entry.targets == 0) continue;
+        const bool one = areEqual({entry.least, entry.most}, 4 * roundingShare(call.dtype));
+        all[{call.microbatch, at}].push_back({rank, call.microbatch,
+                                              one ? entry.most : std::nan(""),
+                                              static_cast<double>(entry.targets), call.tokens});
+      }
+    }
+  std::vector<EntryOnRanks> known;
+  for (auto& [place, ranks] : all)
+    if (ranks.size() > 1 &&
+        std::ranges::none_of(ranks, [](const Weighed& one) { return std::isnan(one.weight); }))
+      known.push_back(std::move(ranks));
+  return known;
+}
+
+/// Judges the targets of single sequences: on every rank they must weigh the same.
+TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double share) {
+  TargetWeights reading;
+  for (const EntryOnRanks& ranks : entries) {
+    std::vector<double> weights, by_rank;
+    for (const Weighed& one : ranks) {
+      weights.push_back(one.weight);
+      by_rank.push_back(one.weight * one.targets);
+    }
+    if (areEqual(weights, share)) continue;
+    reading.are = areEqual(by_rank, share) ? TargetsWeigh::kByRankCount : TargetsWeigh::kByRank;
+    const auto size = [](const Weighed& one) { return std::abs(one.weight); };
+    const auto [least, most] = std::ranges::minmax(ranks, {}, size);
+    reading.rank = most.rank;
+    reading.evidence = "In the gradient of the logits one target of a sequence weighs " +
+                       words(most, false) + " of it, and " + words(least, false) + ".";
+    if (reading.are == TargetsWeigh::kByRankCount)
+      reading.evidence += " The weight times the number of targets is the same on every rank.";
+    return reading;
+  }
+  return reading;
+}
+
 std::set<std::int32_t> trainSteps(const Trace& trace) {
   std::set<std::int32_t> steps;
   for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
@@ -145,6 +200,10 @@ TargetWeights readTargetWeights(const Trace& trace) {
   for (const std::int32_t train_step : trainSteps(trace))
     for (const auto& members : sequenceGroups(trace)) {
       double share = 0;
+      const auto entries = entriesIn(trace, train_step, members, share);
+      TargetWeights of_entries = judgeEntries(entries, share);
+      of_entries.train_step = train_step;
+      if (of_entries.are != TargetsWeigh::kUnknown) return of_entries;
       const std::vector<Weighed> calls = weighedIn(trace, train_step, members, share);
       const auto other = [&](const Weighed& one) { return one.rank != calls.front().rank; };
       if (std::ranges::none_of(calls, other)) continue;
@@ -180,6 +239,11 @@ RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {
     return otherwise.verdict == Verdict::kNotObservable ? clear() : otherwise;
   if (weights.are == TargetsWeigh::kByMicrobatchCount)
     return undecided("needs targets that weigh the same in every microbatch");
+  if (weights.are == TargetsWeigh::kByRank)
+    return foundMeans(weights, "The tokens of one sequence weigh otherwise on each rank",
+                      "Sum a sequence's log-probabilities, and the number of its tokens, over the "
+                      "cp ranks before "
+                      "anything else is computed of them, such as a ratio, a mean or a sigmoid.");
   if (weights.are == TargetsWeigh::kByChunkCount)
     return undecided("needs targets that weigh the same in every chunk");
   return foundMeans(
@@ -193,6 +257,7 @@ RuleResult answerAboutMicrobatches(const TargetWeights& weights) {
     case TargetsWeigh::kAlike:
       return clear();
     case TargetsWeigh::kByRankCount:
+    case TargetsWeigh::kByRank:
       return undecided("needs targets that weigh the same on every rank");
     case TargetsWeigh::kUnknown:
       return notObservable("needs the gradients of the logits of a cross entropy");

@@ -12,7 +12,8 @@ enum class TargetsWeigh {
   kAlike,
   kByRankCount,        ///< as in a mean of the ranks' own means
   kByMicrobatchCount,  ///< as in a mean of the means of microbatches
-  kByChunkCount        ///< as in a mean of the means of chunks of one sequence
+  kByChunkCount,       ///< as in a mean of the means of chunks of one sequence
+  kByRank              ///< alike on each rank, otherwise on each: not by a count of targets
 };
 struct TargetWeights {
   TargetsWeigh are = TargetsWeigh::kUnknown;

@@ -46,6 +46,12 @@ CalledLoss readLoss(const nlohmann::json& object) {
   for (const auto& [name, product] :
        {std::pair("product", &loss.product), std::pair("head_product", &loss.head_product)})
     if (const double value = numberOf(object, name); std::isfinite(value)) *product = value;
+  const auto entries = object.find("entries");
+  if (entries != object.end() && entries->is_array())
+    for (const nlohmann::json& entry : *entries)
+      if (entry.is_object())
+        loss.entries.push_back(
+            {wholeOf(entry, "targets", 0), numberOf(entry, "least"), numberOf(entry, "most")});
   loss.head_parts = wholeOf(object, "head_parts", 1);
   loss.parameter = fieldOf(object, "parameter", std::string());
   loss.dtype = fieldOf(object, "dtype", std::string());
@@ -83,6 +89,9 @@ nlohmann::json toJson(const CalledLoss& loss) {
     json["head_product"] = *loss.head_product;
     json["head_parts"] = loss.head_parts;
   }
+  for (const CalledLoss::Entry& entry : loss.entries)
+    json["entries"].push_back(
+        {{"targets", entry.targets}, {"least", entry.least}, {"most", entry.most}});
   if (loss.smoothing) json["smoothing"] = *loss.smoothing;
   if (loss.weights)
     json["weights"] = {{"least", loss.weights->least},

@@ -17,6 +17,11 @@ struct CalledLoss {
     double least = 0, most = 0, mean = 0;
     double off = 0;  ///< share of that gradient which these weights do not explain
   };
+  /// The targets of one batch entry, and their weights.
+  struct Entry {
+    std::int64_t targets = 0;
+    double least = 0, most = 0;
+  };
   std::int32_t microbatch = 0;
   std::int64_t targets = 0;
   std::int64_t tokens = 0;           ///< rows of logits, also those without a target; 0: not known
@@ -24,6 +29,7 @@ struct CalledLoss {
   bool picked = false;               ///< log-probabilities, of which the job makes its own loss
   std::optional<double> smoothing;   ///< label smoothing; nullopt: not known
   std::optional<Weights> weights;    ///< nullopt: not observed exactly once
+  std::vector<Entry> entries;        ///< of picked log-probabilities; empty: not recorded
   std::string parameter;             ///< weight of the output projection; empty: not known
   std::string dtype;                 ///< type of the projection's product; empty: not known
   bool tied = false;                 ///< that weight also embeds tokens

@@ -2,6 +2,7 @@
 """The layers of a job: the places from which it calls attention, numbered in the order of their first call."""
 
 import sys
+import types
 
 import torch
 from torch import nn
@@ -60,20 +61,29 @@ def keywords_of_call():
     return {} if frame is None else dict(frame.f_locals.get("kwargs", {}))
 
 
+def _modules_in(frame):
+    """Yields the modules among the variables of a function and of its file, and among the attributes of its objects."""
+    objects = [*frame.f_locals.values()]
+    for value in (*objects, *frame.f_globals.values()):
+        if issubclass(type(value), nn.Module):
+            yield value
+    for value in objects:
+        if not isinstance(value, (type, types.ModuleType, nn.Module)):
+            held = getattr(value, "__dict__", None)
+            yield from (v for v in (held or {}).values() if issubclass(type(v), nn.Module))
+
+
 def owner_of(module):
-    """Returns the largest module that contains `module` among the variables of the running functions and of their
-    files, if `module` is a single operation such as an embedding; else `module`."""
+    """Returns the largest module that contains `module` and that the running functions know, if `module` is a single
+    operation such as an embedding; else `module`."""
     if next(module.children(), None) is not None:
         return module
     owner, parts, frame = module, 0, sys._getframe(1)
     while frame is not None:
-        for variables in (frame.f_locals, frame.f_globals):
-            for value in list(variables.values()):
-                if not issubclass(type(value), nn.Module) or value is owner:
-                    continue
-                within = list(value.modules())
-                if len(within) > max(parts, 1) and any(part is module for part in within):
-                    owner, parts = value, len(within)
+        for value in list(_modules_in(frame)):
+            within = [] if value is owner else list(value.modules())
+            if len(within) > max(parts, 1) and any(part is module for part in within):
+                owner, parts = value, len(within)
         frame = frame.f_back
     return owner
 

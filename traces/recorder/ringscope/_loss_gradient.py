@@ -90,7 +90,8 @@ class LogitsGradient:
     the sum 0. These live until then anyway, because autograd needs them."""
 
     def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said, counts_rows=False):
-        """`counts_rows`: rows without a gradient do not count; said gets the others as a mask `counting`."""
+        """`counts_rows`: rows without a gradient do not count. Then said also gets a mask `counting` of the others, and
+        `each`: compared rows and their weights."""
         rows = counted.flatten().nonzero().flatten()
         self._rows = rows[:: max(1, -(-rows.numel() // _ROWS))]
         classes = logits.shape[-1]
@@ -119,7 +120,7 @@ class LogitsGradient:
         if self._counts_rows:
             counting = flat.abs().amax(-1) > 0
             some = counting[self._rows]
-            got, expected, facts = got[some], expected[some], {"counting": counting}
+            got, expected, facts = got[some], expected[some], {"counting": counting, "each": ((), ())}
         if not got.numel():
             return {"rows": 0, "weight": {}, "off": None, "product": None, **facts}
         squares = (expected * expected).sum(-1)
@@ -127,7 +128,10 @@ class LogitsGradient:
         rest = got - weight.unsqueeze(-1) * expected
         off = rest.norm() / got.norm() if got.norm() > 0 else got.norm()
         # The gradient of a nearly certain label is little more than rounding.
-        clear = weight[squares >= squares.max() * 1e-2]
+        is_clear = squares >= squares.max() * 1e-2
+        clear = weight[is_clear]
+        if self._counts_rows:
+            facts["each"] = self._rows[some][is_clear].tolist(), clear.tolist()
         mean = (got * expected).sum() / squares.sum()
         weights = {"least": clear.min().item(), "most": clear.max().item(), "mean": mean.item()}
         product = None if log_probabilities is None else product_of(gradient, log_probabilities)

@@ -8,6 +8,8 @@ import torch
 from ._loss_gradient import LogitsGradient, LogitsPath
 from ._session import observer
 
+_MOST_ENTRIES = 64  # of a batch, whose weights are recorded apart
+
 
 def _is_of_tokens(logits, index):
     """Reports whether `index` [..., 1] picks one class of each row of `logits` [..., classes]."""
@@ -20,6 +22,20 @@ def _is_of_tokens(logits, index):
         and index.shape[:-1] == logits.shape[:-1]
         and logits.shape[-1] > 1
     )
+
+
+def _by_entry(counting, rows, weights):
+    """Returns the number of targets and the least and the largest weight of each batch entry of `counting` [B, S]."""
+    if counting.dim() != 2 or counting.shape[0] > _MOST_ENTRIES:
+        return []
+    found = [[] for _ in counting]
+    for row, weight in zip(rows, weights):
+        found[row // counting.shape[1]].append(weight)
+    counts = counting.sum(1).tolist()
+    return [
+        {"targets": count, "least": min(some, default=None), "most": max(some, default=None)}
+        for count, some in zip(counts, found)
+    ]
 
 
 class PickedObserver:
@@ -106,12 +122,14 @@ class PickedObserver:
         """Writes the gradient of the logits, and the targets of the rows that have one."""
         facts = compared()
         counting = facts.pop("counting").reshape(targets.shape)
+        rows, weights = facts.pop("each")
         used = targets.where(counting, torch.full_like(targets, -100))
         self.session.line(
             "loss_gradient",
             **self.session.place(layer=None),
             number=number,
             targets=int(counting.sum().item()),
+            entries=_by_entry(counting, rows, weights),
             used=self.session.tensor("targets", used, layer=None),
             **facts,
         )

@@ -42,14 +42,16 @@ def strangers():
     try:
         import right
         import right_batches
+        import right_losses
         import wrong
+        import wrong_losses
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, right_batches, wrong):
+    for module in (right, right_batches, right_losses, wrong, wrong_losses):
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
-                found = case.finding if module is wrong else None
+                found = case.finding if module in (wrong, wrong_losses) else None
                 processes = 2 if case.dp == 1 else 2 * case.dp
                 cases.append((name, processes, set(found) if isinstance(found, tuple) else {found}, case.fails))
     return cases

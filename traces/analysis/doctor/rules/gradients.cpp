@@ -124,6 +124,9 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
   if (grads.differing == 0 && areEqualWithoutSum(trace)) return judgeEqualRanks(readings);
+  if (grads.differing == 0 && grads.unnamed > 0)
+    return undecided("needs the names of " + describeCount(grads.unnamed, "gradient") +
+                     " that are of no parameter of the model that was recorded");
   if (grads.differing == 0) return clear();
   return found(missingCpGradReduceFinding(grads, weights,
                                           reductionIn(trace, grads.first->place.train_step)));

@@ -3,6 +3,7 @@
 #include "traces/format/trace/called_losses.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "traces/exchange/import/recording/job.h"
@@ -102,6 +103,11 @@ std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) 
       if (least && most && mean && off) loss.weights = {*least, *most, *mean, *off};
       loss.product = found->second.front().real("product");
       loss.targets = found->second.front().whole("targets", loss.targets);
+      for (const Line& entry : found->second.front().parts("entries")) {
+        constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+        loss.entries.push_back({entry.whole("targets", 0), entry.real("least").value_or(kNone),
+                                entry.real("most").value_or(kNone)});
+      }
     }
     losses[stepOf(line)].push_back(std::move(loss));
   }

@@ -179,7 +179,9 @@ class Job:
 if __name__ == "__main__":
     import right
     import right_batches
+    import right_losses
     import wrong
+    import wrong_losses
 
-    name = sys.argv[1]
-    next(getattr(module, name) for module in (right, right_batches, wrong) if hasattr(module, name))().run()
+    modules = (right, right_batches, right_losses, wrong, wrong_losses)
+    next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
