@@ -6,6 +6,7 @@
 
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/trace/called_losses.h"
 #include "traces/format/trace/context_facts.h"
 #include "traces/format/trace/other_losses.h"
 
@@ -97,6 +98,31 @@ TEST(ImportContext, BuffersThatWereRefusedKeepTheirShapes) {
   EXPECT_EQ(buffers.front().buffer, "places");
   EXPECT_EQ(buffers.front().seq_dim, 1);
   EXPECT_EQ(buffers.front().shape, (std::vector<std::int64_t>{3, 2, 16}));
+}
+
+std::string picked(int number) {
+  return R"({"line":"loss","step":0,"grad":true,"operator":"picked","number":)" +
+         std::to_string(number) + "}\n";
+}
+
+std::size_t countLosses(const std::string& lines) {
+  return calledLosses(*openWith(lines), 0, WorldRank::of(0)).size();
+}
+
+TEST(ImportContext, PickedLogProbabilitiesCountOnlyWithoutACrossEntropy) {
+  const std::string gradient = R"({"line":"loss_gradient","step":0,"number":91,"used":7})"
+                               "\n";
+  EXPECT_EQ(countLosses(picked(91)), 0u) << "backward does not reach it";
+  EXPECT_EQ(countLosses(picked(91) + gradient), 1u);
+  EXPECT_EQ(countLosses(kLoss + picked(91) + gradient), 1u) << "the cross entropy";
+}
+
+TEST(ImportContext, LossesThatBackwardComputesAgainAreLeftOut) {
+  const std::string again =
+      R"({"line":"loss","step":0,"grad":true,"number":91,"pass":"backward","tensors":{}})"
+      "\n";
+  EXPECT_EQ(countLosses(kLoss + again), 1u);
+  EXPECT_EQ(countLosses(again), 1u) << "its forward ran without a graph";
 }
 
 TEST(ImportContext, EvaluatedAndAuxiliaryLossesAreKeptByRank) {

@@ -137,6 +137,68 @@ TEST(TargetWeightsTest, AWeightByTheMicrobatchsCountIsAMeanOfMeans) {
   EXPECT_EQ(found.findings.front().title, "The loss is a mean of the means of microbatches");
 }
 
+/// Returns the answer about chunks of 4 tokens with these numbers of targets. A target weighs one
+/// by the number of its chunk, or by the number of all.
+RuleResult ofChunks(const std::vector<std::int64_t>& targets, bool by_chunk, int batch = 1) {
+  std::vector<std::vector<CalledLoss>> ranks(2);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    CalledLoss loss = called(by_chunk ? 1.0 / static_cast<double>(targets[i]) : 0.1, targets[i]);
+    loss.tokens = 4;
+    ranks[i % 2].push_back(loss);
+  }
+  const std::string shape = std::to_string(batch) + "x" + std::to_string(8 / batch);
+  return test::answerFrom("accumulation_mean_of_means",
+                          kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n" +
+                              "shard input_ids rank=0 tokens=0-8 local=" + shape +
+                              "\nshard input_ids rank=1 tokens=8-16 local=" + shape + "\n" +
+                              noteOf(0, ranks));
+}
+
+TEST(TargetWeightsTest, AWeightByTheChunksCountIsAMeanOfMeans) {
+  const RuleResult found = ofChunks({1, 4, 3, 4}, true);
+  ASSERT_EQ(found.verdict, Verdict::kFound) << found.would_settle;
+  EXPECT_EQ(found.findings.front().title, "The loss is a mean of the means of chunks");
+  EXPECT_EQ(ofChunks({1, 4, 3, 4}, false).verdict, Verdict::kClear);
+  EXPECT_NE(ofChunks({1, 4, 3, 4}, true, 2).verdict, Verdict::kFound)
+      << "entries of a batch may be meant to have means of their own";
+}
+
+/// Returns the answer about two sequences. Rank 0 has `first` targets of each, with this weight;
+/// rank 1 has `second` with the other weight.
+RuleResult ofSequence(std::int64_t first, double weight, std::int64_t second, double other) {
+  const auto picked = [](std::int64_t targets, double one) {
+    CalledLoss loss = called(0.1, 2 * targets);
+    loss.picked = true;
+    loss.weights = CalledLoss::Weights{-one, one, 0.01, 1e-8};
+    loss.entries = {{targets, one, one}, {targets, -one, -one}};
+    return std::vector{loss};
+  };
+  return test::answerFrom("mean_of_local_means",
+                          kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n" +
+                              noteOf(0, {picked(first, weight), picked(second, other)}));
+}
+
+TEST(TargetWeightsTest, TokensOfOneSequenceWeighTheSameOnItsRanks) {
+  EXPECT_NE(ofSequence(2, 0.3, 6, 0.3).verdict, Verdict::kFound);
+  const RuleResult means = ofSequence(2, 0.3, 6, 0.1), sums = ofSequence(4, 0.3, 4, 0.2);
+  ASSERT_EQ(means.verdict, Verdict::kFound);
+  EXPECT_EQ(means.findings.front().title, "The loss is a mean of the ranks' own means");
+  ASSERT_EQ(sums.verdict, Verdict::kFound);
+  EXPECT_EQ(sums.findings.front().title, "The tokens of one sequence weigh otherwise on each rank");
+}
+
+TEST(CalledLossTest, EntriesAreKept) {
+  CalledLoss loss = called();
+  loss.picked = true;
+  loss.entries = {{3, 0.5, 0.75}};
+  const auto read = calledLosses(*makeTrace(kForeign + noteOf(0, {{loss}})), 0, WorldRank::of(0));
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_TRUE(read.front().picked);
+  ASSERT_EQ(read.front().entries.size(), 1u);
+  EXPECT_EQ(read.front().entries.front().targets, 3);
+  EXPECT_EQ(read.front().entries.front().most, 0.75);
+}
+
 /// Returns the calls of two ranks with 10 targets. A target weighs `weight`, and the optimizer is
 /// given `sync` times the sum of what the logits give.
 std::string scaledCalls(double weight, double sync, std::int32_t microbatches = 1) {

@@ -40,8 +40,8 @@ def _by_entry(counting, rows, weights):
 
 class PickedObserver:
     """An observer of `log_softmax(logits).gather(-1, tokens)`, and of `logits.gather(-1, tokens) - logits.logsumexp(-1)`
-    in either order. What becomes of these log-probabilities is the job's own matter, so a line has no sum. The gradient
-    of the logits tells which rows count, and how much each does."""
+    in either order. The job makes a loss of these log-probabilities by itself, so a line has no sum. The gradient of the
+    logits tells which rows count, and how much each does."""
 
     def __init__(self, session, losses):
         self.session = session

@@ -16,7 +16,7 @@ struct Heads {
   std::vector<std::size_t> losses;  ///< indices into the rank's lines
 };
 
-/// What one loss of a microbatch has over all ranks.
+/// The targets of one loss of a microbatch over all ranks.
 struct Evidence {
   std::int64_t targets = 0, compared = 0, next = 0;  ///< next: targets that are the next token
 };
@@ -67,7 +67,7 @@ class FurtherLosses {
 
   void take(std::int32_t train_step, const Heads& heads, const TensorLines& lines) {
     heads_[train_step].push_back(heads);
-    const std::vector<std::int64_t> ids = integersOf(job_, *heads.ids, heads.rank->hash);
+    const std::vector<std::int64_t> ids = readIntegers(job_, *heads.ids, heads.rank->hash);
     auto& evidence = evidence_[train_step];
     evidence.resize(std::max(evidence.size(), heads.losses.size()));
     for (std::size_t at = 0; at < heads.losses.size(); ++at) {
@@ -75,8 +75,8 @@ class FurtherLosses {
       evidence[at].targets += loss.whole("targets", 0);
       const Line* targets = lines.of(loss.part("tensors").whole("targets"));
       if (targets)
-        compare(ids, integersOf(job_, *targets, heads.rank->hash), heads.ids->wholes("shape").back(),
-                evidence[at]);
+        compare(ids, readIntegers(job_, *targets, heads.rank->hash),
+                heads.ids->wholes("shape").back(), evidence[at]);
     }
   }
 

@@ -61,17 +61,17 @@ class BatchReader {
         if (!batch.ids_line || batch.ids_line->wholes("shape").size() != 2)
           batch.ids_line = nullptr;
         else
-          batch.ids = integersOf(job_, *batch.ids_line, rank.hash);
+          batch.ids = readIntegers(job_, *batch.ids_line, rank.hash);
       }
       if (line.kind() == "loss" && !isOfFurtherHead(line) && batch.targets.empty()) {
         batch.ignored = static_cast<std::int64_t>(
             std::clamp(line.real("ignore_index").value_or(-100), -1e15, 1e15));
         if (const Line* targets = lines.of(line.part("tensors").whole("targets")))
-          batch.targets = integersOf(job_, *targets, rank.hash);
+          batch.targets = readIntegers(job_, *targets, rank.hash);
       }
       const std::string what = line.text("what");
       if ((what == "position_ids" || what == "rotary_position_ids") && batch.positions.empty())
-        batch.positions = integersOf(job_, line, rank.hash);
+        batch.positions = readIntegers(job_, line, rank.hash);
     }
   }
 

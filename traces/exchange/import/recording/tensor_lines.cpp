@@ -79,7 +79,7 @@ std::int64_t countElements(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-std::vector<std::int64_t> integersOf(RecordedJob& job, const Line& tensor, HashAlgorithm hash) {
+std::vector<std::int64_t> readIntegers(RecordedJob& job, const Line& tensor, HashAlgorithm hash) {
   if (tensor.text("dtype") != "int64") return {};
   const auto kept =
       job.values->of(tensor, DType::kInt64, tensor.wholes("shape"), hash, job.problems);

@@ -54,7 +54,7 @@ class TensorSink {
 std::int64_t countElements(const std::vector<std::int64_t>& shape);
 
 /// Returns the values of a recorded int64 tensor; empty when they are not recorded or are damaged.
-std::vector<std::int64_t> integersOf(RecordedJob& job, const Line& tensor, HashAlgorithm hash);
+std::vector<std::int64_t> readIntegers(RecordedJob& job, const Line& tensor, HashAlgorithm hash);
 
 /// Adds a rank's labels as its loss had them, and the sums of its losses.
 void addLosses(RecordedJob& job, const RankLines& rank, const TensorLines& lines, TensorSink& sink);
