@@ -17,7 +17,8 @@ target_include_directories(LibTorch::cpu SYSTEM INTERFACE "${ringscope_torch_roo
                            "${ringscope_torch_root}/include/torch/csrc/api/include")
 target_compile_definitions(LibTorch::cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 target_link_directories(LibTorch::cpu INTERFACE "${ringscope_torch_root}/lib")
-target_link_options(LibTorch::cpu INTERFACE "-Wl,-rpath,${ringscope_torch_root}/lib")
+target_link_options(LibTorch::cpu INTERFACE
+  "$<$<NOT:${ringscope_relocatable}>:-Wl,-rpath,${ringscope_torch_root}/lib>")
 target_link_libraries(LibTorch::cpu INTERFACE torch_cpu c10 Threads::Threads)
 
 if(RINGSCOPE_CUDA)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+option(RINGSCOPE_WARNINGS_FAIL "Treat warnings as errors; off for compilers that the sources are not checked with" ON)
+
 # ringscope_target(NAME): sets the compile options of a target of this project.
 function(ringscope_target target)
   ringscope_unity(${target})
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-               -Wno-missing-field-initializers -Werror)
+               -Wno-missing-field-initializers)
+  if(RINGSCOPE_WARNINGS_FAIL)
+    list(APPEND warnings -Werror)
+  endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
   # GCC 12 warns about overlapping copies inside std::string that do not exist (GCC bug 105651).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -2,6 +2,7 @@
 // Commands that read recordings and need no engine, and ringscope without an engine.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "tests/support/recording_copy.h"
 #include "tests/support/run_program.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/format/core/resources.h"
 #include "traces/format/storage/sqlite.h"
 
 namespace ringscope {
@@ -226,6 +228,16 @@ TEST_F(AloneTest, BecomesTheEngineBesideItInTheSameProcess) {
   std::getline(out, arguments);
   EXPECT_EQ(engine_process, process);
   EXPECT_EQ(arguments, "[train][--text][a b][--json]");
+}
+
+TEST(ReadingTest, ProgramsAreAlsoFoundInTheFolderOfTheCommandThatStartedThem) {
+  const test::TempDir dir;
+  std::ofstream(dir.file("ringscope-elsewhere")) << "#!/bin/sh\n";
+  EXPECT_EQ(traces::programBeside("ringscope-elsewhere"), "");
+  ::setenv("RINGSCOPE_PROGRAMS", dir.file("").c_str(), 1);
+  const std::string found = traces::programBeside("ringscope-elsewhere");
+  ::unsetenv("RINGSCOPE_PROGRAMS");
+  EXPECT_TRUE(std::filesystem::equivalent(found, dir.file("ringscope-elsewhere"))) << found;
 }
 
 }  // namespace

@@ -17,8 +17,12 @@ std::string executableFolder() {
 }
 
 std::string programBeside(const std::string& name) {
-  const std::string path = executableFolder() + "/" + name;
-  return fs::is_regular_file(path) ? path : "";
+  const char* folder = std::getenv("RINGSCOPE_PROGRAMS");
+  for (const std::string& place : {executableFolder(), std::string(folder ? folder : "")}) {
+    const fs::path path = fs::path(place) / name;
+    if (!place.empty() && fs::is_regular_file(path)) return path.string();
+  }
+  return "";
 }
 
 std::string resourcePath(const std::string& relative) {
