@@ -30,6 +30,7 @@
   COMMAND(Merge, "merge", "Join the files of rank processes, one file per rank, into one trace") \
   COMMAND(Plan, "plan", "Compare the load balances for documents of your lengths")               \
   COMMAND(Predict, "predict", "Predict step time and exposed communication on other hardware")   \
+  COMMAND(Mcp, "mcp", "Serve read-only tools for agents over the Model Context Protocol")        \
   COMMAND(Gui, "gui", "Start the window")
 
 /// Two arguments for the COMMAND parameter above, for use in namespace ringscope::app. The first
