@@ -132,24 +132,24 @@ void leaveOutUnusedPicks(RankLines& rank) {
 }
 
 void leaveOutRecomputedLosses(RankLines& rank) {
-  const auto isRecomputed = [](const Line& line) { return line.text("pass") == "backward"; };
+  const auto is_recomputed = [](const Line& line) { return line.text("pass") == "backward"; };
   std::set<Microbatch> forward;
   for (const Line& line : rank.lines)
-    if (line.kind() == "loss" && line.flag("grad") && !isRecomputed(line))
+    if (line.kind() == "loss" && line.flag("grad") && !is_recomputed(line))
       forward.insert(microbatchOf(line));
   std::set<std::int64_t> tensors;
-  const auto isAgain = [&](const Line& line) {
-    return line.kind() == "loss" && isRecomputed(line) && forward.contains(microbatchOf(line));
+  const auto is_again = [&](const Line& line) {
+    return line.kind() == "loss" && is_recomputed(line) && forward.contains(microbatchOf(line));
   };
   for (const Line& line : rank.lines) {
-    if (!isAgain(line)) continue;
+    if (!is_again(line)) continue;
     const Line used = line.part("tensors");
     tensors.insert({used.whole("targets"), used.whole("logits")});
   }
   if (tensors.empty()) return;
   std::erase_if(rank.lines, [&](const Line& line) {
-    return isAgain(line) ||
-           (line.kind() == "tensor" && isRecomputed(line) && tensors.contains(line.whole("id")));
+    return is_again(line) ||
+           (line.kind() == "tensor" && is_recomputed(line) && tensors.contains(line.whole("id")));
   });
 }
 
