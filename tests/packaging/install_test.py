@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the wheels of `scripts/package wheels` into empty environments and uses them.
+"""Installs the wheels of `scripts/package wheels` into empty environments and uses them, also the Debian package.
 
 Usage: install_test.py SOURCE [WHEELS]. WHEELS is build/packages of SOURCE unless it is named. Exit code 77, with the
 reason, when there are no wheels, or when PySide6 cannot be loaded.
@@ -9,6 +9,7 @@ reason, when there are no wheels, or when PySide6 cannot be loaded.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,25 @@ class InstallTest(unittest.TestCase):
             self.skipTest("this system has a Qt of its own")
         self.assertIn("pip install PySide6-Addons", drawn.stderr)
         self.assertEqual(drawn.stderr.count("\n"), 1)
+
+    def test_the_debian_package_runs_from_any_folder(self):
+        package = next(iter(sorted(WHEELS.glob("ringscope_*.deb"))), None)
+        if package is None:
+            self.skipTest(f"there is no Debian package in {WHEELS}; scripts/package deb makes one")
+        root = self.environment.folder / "root"
+        self.assertEqual(run("dpkg-deb", "-x", package, root).returncode, 0)
+        picture = self.environment.folder / "ring.png"
+        drawn = run(root / "usr/bin/ringscope-gui", SAMPLE, "--screenshot", picture)
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assertEqual(run(root / "usr/bin/ringscope", "doctor", SAMPLE).returncode, 1)
+        self.assertIn("there is no display", run(root / "usr/bin/ringscope", "gui", SAMPLE).stderr)
+        for name in ("applications/ringscope.desktop", "mime/packages/ringscope.xml", "man/man1/ringscope.1"):
+            self.assertTrue((root / "usr/share" / name).exists(), name)
+        mime = root / "usr/share/mime"
+        updated = run("update-mime-database", mime) if shutil.which("update-mime-database") else None
+        if updated:
+            self.assertEqual(updated.returncode, 0, updated.stderr)
+            self.assertIn("60:application/x-ringscope:*.rscope", (mime / "globs2").read_text())
 
     def test_a_job_is_recorded_and_diagnosed(self):
         self.need("ringscope")

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` and the Debian package of scripts/package contain: the command line, the window,
+# and the files with which a desktop opens recordings.
+set(manuals ${CMAKE_BINARY_DIR}/manuals)
+set(data share)
+install(TARGETS ringscope ringscope-gui RUNTIME DESTINATION bin)
+install(FILES resources/sample/text.txt DESTINATION ${data}/ringscope/sample)
+install(FILES packaging/desktop/ringscope.desktop DESTINATION ${data}/applications)
+install(FILES packaging/desktop/ringscope.xml DESTINATION ${data}/mime/packages)
+install(FILES packaging/desktop/ringscope.svg DESTINATION ${data}/icons/hicolor/scalable/apps)
+install(DIRECTORY ${manuals}/man/ DESTINATION ${data}/man/man1)
+install(DIRECTORY ${manuals}/bash/ DESTINATION ${data}/bash-completion/completions)
+install(DIRECTORY ${manuals}/zsh/ DESTINATION ${data}/zsh/vendor-completions)
+install(DIRECTORY ${manuals}/fish/ DESTINATION ${data}/fish/vendor_completions.d)
+install(FILES LICENSES/GPL-3.0-or-later.txt LICENSES/Apache-2.0.txt DESTINATION ${data}/doc/ringscope)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME ringscope)
+set(CPACK_PACKAGE_CONTACT "RingScope")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS qt6-wayland)
+set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_BINARY_DIR}/../packages)
+include(CPack)
