@@ -62,7 +62,8 @@ class FurtherLosses {
     const std::int64_t targets = countElements(loss.wholes("shape"));
     const auto shape = ids.wholes("shape");
     const std::int64_t tokens = countElements(shape);
-    return targets > 0 && !shape.empty() && (targets == tokens || targets == tokens - shape.front());
+    return targets > 0 && !shape.empty() &&
+           (targets == tokens || targets == tokens - shape.front());
   }
 
   void take(std::int32_t train_step, const Heads& heads, const TensorLines& lines) {
