@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` and the Debian package of scripts/package contain: the command line, the window,
+# Contents of `cmake --install` and of the Debian package: the command line, the window,
 # and the files with which a desktop opens recordings.
 set(manuals ${CMAKE_BINARY_DIR}/manuals)
 set(data share)
