@@ -92,6 +92,7 @@ std::string words(const Weighed& one, bool microbatches) {
 TargetWeights judgeChunks(const std::vector<Weighed>& calls, double share) {
   TargetWeights reading;
   std::vector<double> by_call;
+  by_call.reserve(calls.size());
   for (const Weighed& one : calls) by_call.push_back(one.weight * one.targets);
   if (!areEqual(by_call, share)) return reading;
   reading.are = TargetsWeigh::kByChunkCount;
