@@ -117,6 +117,26 @@ TEST(ImportContext, PickedLogProbabilitiesCountOnlyWithoutACrossEntropy) {
   EXPECT_EQ(countLosses(kLoss + picked(91) + gradient), 1u) << "the cross entropy";
 }
 
+TEST(ImportContext, LogitsOfPicksBesideACrossEntropyAreNotItsLogits) {
+  const auto count_logits = [](const std::string& losses) {
+    const std::string logits =
+        R"({"line":"tensor","id":9001,"what":"logits","step":7,"microbatch":0,"pass":"forward",)"
+        R"("dtype":"float32","shape":[4,8],"hash":"00000000000000ff","stats":{"min":0,"max":1,)"
+        R"("mean":0,"abs_max":1,"nan":0,"inf":0}})"
+        "\n";
+    return std::ranges::count_if(openWith(logits + losses)->tensors(), [](const auto& tensor) {
+      return tensor.tensor.kind == TensorKind::kLogits && tensor.place.train_step == 7;
+    });
+  };
+  const std::string pick = R"({"line":"loss","step":7,"grad":true,"operator":"picked","number":91,)"
+                           R"("tensors":{"logits":9001}})"
+                           "\n";
+  const std::string own = R"({"line":"loss","step":7,"grad":true,"number":90})"
+                          "\n";
+  EXPECT_EQ(count_logits(""), 1);
+  EXPECT_EQ(count_logits(pick + own), 0);
+}
+
 TEST(ImportContext, LossesThatBackwardComputesAgainAreLeftOut) {
   const std::string again =
       R"({"line":"loss","step":0,"grad":true,"number":91,"pass":"backward","tensors":{}})"

@@ -2,7 +2,6 @@
 #include "traces/analysis/doctor/key_positions.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -194,8 +193,7 @@ KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequen
         positions = {count,
                      {layer.pass.train_step, layer.pass.layer},
                      votes.rank,
-                     std::max(votes.sequence, votes.shard),
-                     votes.both};
+                     std::max(votes.sequence, votes.shard)};
       }
     }
   }

@@ -18,9 +18,8 @@ enum class KeysCount {
 struct KeyPositions {
   KeysCount count = KeysCount::kUnknown;
   Place place;
-  WorldRank rank;           ///< kShard: a rank whose keys say so
-  std::int64_t pairs = 0;   ///< pairs of equal tokens that tell
-  std::int64_t beside = 0;  ///< pairs whose distance is the same either way, and which agree
+  WorldRank rank;          ///< kShard: a rank whose keys say so
+  std::int64_t pairs = 0;  ///< pairs of equal tokens that tell
 };
 
 /// Reads positions from keys: no position ids and no gradients are needed, and models beside the

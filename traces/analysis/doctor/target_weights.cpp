@@ -241,10 +241,10 @@ RuleResult answerFrom(const TargetWeights& weights, RuleResult otherwise) {
   if (weights.are == TargetsWeigh::kByMicrobatchCount)
     return undecided("needs targets that weigh the same in every microbatch");
   if (weights.are == TargetsWeigh::kByRank)
-    return foundMeans(weights, "The tokens of one sequence weigh otherwise on each rank",
-                      "Sum a sequence's log-probabilities, and the number of its tokens, over the "
-                      "cp ranks before "
-                      "anything else is computed of them, such as a ratio, a mean or a sigmoid.");
+    return foundMeans(
+        weights, "The tokens of one sequence weigh otherwise on each rank",
+        "Sum a sequence's log-probabilities, and the number of its tokens, over the "
+        "cp ranks before anything else is computed of them, such as a ratio, a mean or a sigmoid.");
   if (weights.are == TargetsWeigh::kByChunkCount)
     return undecided("needs targets that weigh the same in every chunk");
   return foundMeans(

@@ -73,21 +73,11 @@ bool isOfJob(const Line& attention) {
 
 void leaveOutOwnBlocks(RankLines& rank) {
   std::set<std::string> blocks;
-  std::set<std::int64_t> tensors;
   for (const Line& line : rank.lines)
     if (const std::string block = line.text("own_block"); !block.empty()) blocks.insert(block);
   if (blocks.empty()) return;
-  const auto is_block = [&](const Line& line) {
+  leaveOutWithTensors(rank, [&](const Line& line) {
     return line.kind() == "attention" && blocks.contains(line.text("forward_call"));
-  };
-  for (const Line& line : rank.lines) {
-    if (!is_block(line)) continue;
-    const nlohmann::json all = line.part("tensors").json();
-    for (const auto& [what, id] : all.items())
-      if (id.is_number_integer()) tensors.insert(id.get<std::int64_t>());
-  }
-  std::erase_if(rank.lines, [&](const Line& line) {
-    return is_block(line) || (line.kind() == "tensor" && tensors.contains(line.whole("id")));
   });
 }
 

@@ -125,7 +125,7 @@ void leaveOutUnusedPicks(RankLines& rank) {
     if (line.kind() == "loss" && line.flag("grad") && !isPicked(line))
       with_loss.insert(microbatchOf(line));
   }
-  std::erase_if(rank.lines, [&](const Line& line) {
+  leaveOutWithTensors(rank, [&](const Line& line) {
     return line.kind() == "loss" && isPicked(line) &&
            (!used.contains(line.whole("number")) || with_loss.contains(microbatchOf(line)));
   });
@@ -137,19 +137,8 @@ void leaveOutRecomputedLosses(RankLines& rank) {
   for (const Line& line : rank.lines)
     if (line.kind() == "loss" && line.flag("grad") && !is_recomputed(line))
       forward.insert(microbatchOf(line));
-  std::set<std::int64_t> tensors;
-  const auto is_again = [&](const Line& line) {
+  leaveOutWithTensors(rank, [&](const Line& line) {
     return line.kind() == "loss" && is_recomputed(line) && forward.contains(microbatchOf(line));
-  };
-  for (const Line& line : rank.lines) {
-    if (!is_again(line)) continue;
-    const Line used = line.part("tensors");
-    tensors.insert({used.whole("targets"), used.whole("logits")});
-  }
-  if (tensors.empty()) return;
-  std::erase_if(rank.lines, [&](const Line& line) {
-    return is_again(line) ||
-           (line.kind() == "tensor" && is_recomputed(line) && tensors.contains(line.whole("id")));
   });
 }
 

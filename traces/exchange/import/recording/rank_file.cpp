@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -175,6 +176,19 @@ RankLines readRankFile(const std::string& path, WorldRank rank) {
   readLines(read, whole, rest);
   dropRepeated(read);
   return read;
+}
+
+void leaveOutWithTensors(RankLines& rank, const std::function<bool(const Line&)>& is_left_out) {
+  std::set<std::int64_t> tensors;
+  for (const Line& line : rank.lines) {
+    if (!is_left_out(line)) continue;
+    const nlohmann::json all = line.part("tensors").json();
+    for (const auto& [what, id] : all.items())
+      if (id.is_number_integer()) tensors.insert(id.get<std::int64_t>());
+  }
+  std::erase_if(rank.lines, [&](const Line& line) {
+    return is_left_out(line) || (line.kind() == "tensor" && tensors.contains(line.whole("id")));
+  });
 }
 
 }  // namespace ringscope::traces

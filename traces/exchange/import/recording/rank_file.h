@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,5 +39,8 @@ RankLines readRankFile(const std::string& path, WorldRank rank);
 /// files without lines. Throws inputError when no file can be read, or when two files are of
 /// different jobs.
 std::vector<RankLines> readRankFiles(const std::string& folder);
+
+/// Removes lines, and the tensors to which they refer.
+void leaveOutWithTensors(RankLines& rank, const std::function<bool(const Line&)>& is_left_out);
 
 }  // namespace ringscope::traces
