@@ -9,7 +9,7 @@
 namespace ringscope::engine {
 
 ShardLayout layoutFor(const ShardLayout& common, const Batch& batch, std::int64_t sequence) {
-  if (!traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty()) return common;
+  if (!traces::needsDocuments(common.balance()) || batch.cu_seqlens.empty()) return common;
   const auto& ends = batch.cu_seqlens.at(static_cast<std::size_t>(sequence));
   std::vector<TokenRun> documents;
   for (std::size_t d = 0; d + 1 < ends.size(); ++d) documents.push_back({ends[d], ends[d + 1]});
@@ -17,7 +17,7 @@ ShardLayout layoutFor(const ShardLayout& common, const Batch& batch, std::int64_
 }
 
 BatchLayout::BatchLayout(const ShardLayout& common, const Batch& batch) {
-  const bool alike = !traces::dealsDocuments(common.balance()) || batch.cu_seqlens.empty();
+  const bool alike = !traces::needsDocuments(common.balance()) || batch.cu_seqlens.empty();
   const std::int64_t layouts = alike ? 1 : batch.input_ids.size(0);
   for (std::int64_t i = 0; i < layouts; ++i) of_sequences_.push_back(layoutFor(common, batch, i));
 }

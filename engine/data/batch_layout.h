@@ -6,8 +6,8 @@
 
 namespace ringscope::engine {
 
-/// Returns the layout of one sequence of a batch: `common`, or with kPerDocument the layout of the
-/// sequence's own documents. Throws usageError if the documents cannot be dealt.
+/// Returns the layout of one sequence of a batch: `common`, or with a balance that needs documents
+/// the layout of the sequence's own documents. Throws usageError if the documents cannot be dealt.
 ShardLayout layoutFor(const ShardLayout& common, const Batch& batch, std::int64_t sequence);
 
 /// The layouts by which the sequences of a batch are dealt to the cp ranks: one for all sequences,

@@ -55,6 +55,8 @@ TEST(PlanTest, CountsPairsPaddingAndBytesOfEachBalance) {
   EXPECT_EQ(balances["chunks"]["padding"], 1024 - 12);
   EXPECT_EQ(balances["ptrr"]["block"], 2);
   EXPECT_FALSE(balances["ptrr"]["in_ringscope"].get<bool>());
+  const auto with_default = byBalance(planFor("4\n8\n", "--cp 2"));
+  EXPECT_TRUE(with_default.at("ptrr")["in_ringscope"].get<bool>());
   for (const json& layer : balances["none"]["layers"])
     EXPECT_EQ(layer["kv_bytes_per_rank"], 6 * 2 * 16 * 2) << layer["strategy"];
 }

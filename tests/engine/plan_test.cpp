@@ -91,8 +91,8 @@ std::vector<Mask> manyMasks() {
 
 std::vector<ShardLayout> manyLayouts(int cp) {
   std::vector<ShardLayout> layouts;
-  for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
-    layouts.emplace_back(48, cp, balance);
+  for (const auto each : {Balance::kNone, Balance::kHeadTail, Balance::kStriped, Balance::kPtrr})
+    layouts.emplace_back(48, cp, each, std::vector<TokenRun>{{0, 37}, {37, 48}});
   if (48 % (4 * cp) == 0)
     layouts.emplace_back(48, cp, Balance::kPerDocument, std::vector<TokenRun>{{0, 24}, {24, 48}});
   return layouts;

@@ -205,8 +205,9 @@ TEST(NaiveSumTest, IsNamedUnderEveryStrategyAndMask) {
 }
 
 TEST(MissingPositionsTest, AreNamedUnderDocumentsHoweverTheyAreDealt) {
-  for (const auto balance : {traces::Balance::kNone, traces::Balance::kHeadTail,
-                             traces::Balance::kStriped, traces::Balance::kPerDocument}) {
+  for (const auto balance :
+       {traces::Balance::kNone, traces::Balance::kHeadTail, traces::Balance::kStriped,
+        traces::Balance::kPerDocument, traces::Balance::kPtrr}) {
     SCOPED_TRACE(traces::name(balance));
     test::TempDir dir;
     TrainConfig config = sampleConfig(4, 1);

@@ -87,6 +87,7 @@ inline std::vector<Combination> combinations() {
       std::vector<std::pair<std::string, bool>> balances = {{"none", false}};
       if (file != "full")
         balances.insert(balances.end(), {{"head_tail", false}, {"striped", false}});
+      if (file.starts_with("documents")) balances.push_back({"ptrr", false});
       if (file == "documents") balances.push_back({"per_document", true});
       if (file == "documents_even") balances.push_back({"per_document", cp == 8 ? true : false});
       for (const auto& [balance, pad] : balances) {

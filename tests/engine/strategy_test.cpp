@@ -48,6 +48,7 @@ TEST(StrategyMatrixTest, RejectsUnsupportedCombinationsWithAnAlternative) {
                ErrorCode::kUsage, "does not divide cp = 8");
   EXPECT_ERROR(refused("documents", {"", "ring", "per_document"}), ErrorCode::kUsage, "--pad");
   EXPECT_ERROR(refused("causal", {"", "ring", "per_document"}), ErrorCode::kUsage, "cu_seqlens");
+  EXPECT_ERROR(refused("causal", {"", "ring", "ptrr"}), ErrorCode::kUsage, "cu_seqlens");
   EXPECT_ERROR(refused("full", {"", "ring", "striped"}), ErrorCode::kUsage, "use --balance none");
   EXPECT_ERROR(refused("causal", {"", "spiral", "none"}), ErrorCode::kUsage,
                "use ring, all_gather, ulysses or hybrid");
@@ -111,6 +112,7 @@ RandomCase randomCase(std::mt19937& random, std::int64_t shortest, std::int64_t 
   std::int64_t covered = 0;
   for (const auto& d : c.in.mask.documents) covered = d.begin == covered ? d.end : -1;
   if (covered == length) balances.push_back(Balance::kPerDocument);
+  if (!c.in.mask.documents.empty()) balances.push_back(Balance::kPtrr);
   c.config.balance = pick(balances);
   c.config.pad = true;
   c.text = std::string(traces::name(c.config.strategy)) + " " + traces::name(c.config.rotate) +

@@ -30,6 +30,8 @@ def values_for(kind_type, value, table, turn):
     if what == "list":
         many = [value[0]] * LONG if value else [0] * LONG if kind_type[1][0] in ("int", "real") else []
         return [[], many, Raw(varint((2**62, 2**32, 2**64 - 1)[turn % 3]))]
+    if what == "optional" and kind_type[1][0] == "int":
+        return [None, Raw(b"\x02\x00"), *values_for(kind_type[1], value, table, turn)]
     if what == "optional":
         wrong = len(table.enums[kind_type[1][1]]) if kind_type[1][0] == "enum" else REALS[turn % len(REALS)]
         return [None, Raw(b"\x02\x00"), wrong]

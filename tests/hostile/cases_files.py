@@ -22,7 +22,7 @@ def turned(sample, turn, **attributes):
 
 
 def identity(table, sample):
-    for version in (-1, 0, 1, 3, 2**31 - 1):
+    for version in (-1, 0, 1, 2, 3, 5, 2**31 - 1):
         yield f"version {version}", changed(sample, version=version)
     for number in (0, 1, 0x52534351, 0x50435352):
         yield f"application {number:x}", changed(sample, application_id=number)

@@ -133,6 +133,13 @@ class Cases:
         for i in range(50):
             recording.add("groups", id=2 + i, axis="cp", members=[i % 2, 1 - i % 2])
         self.change("groups.same number", "groups", {}, id=0)
+        for name, microbatches in (("first", [(0, 0)]), ("other", [(0, 7)]), ("negative", [(0, -1)]), ("step -1", [(-1, 0)]),
+                                   ("the same", [(0, 0)] * 5000), ("many", [(i, i) for i in range(5000)])):
+            self.change(f"groups.microbatches {name}", "groups", {"axis": "cp"},
+                        microbatches=[{"train_step": step, "microbatch": m} for step, m in microbatches])
+        for kind in ("intent", "schedule", "shards"):
+            for microbatch in (0, 7, -1, 2**31 - 1):
+                self.change(f"{kind}.microbatch {microbatch}", kind, {}, microbatch=microbatch)
 
     def events(self):
         far = 2**53
@@ -211,7 +218,8 @@ class Cases:
             self.change(f"intent.documents.{name}", "intent", {}, documents=documents, mask="documents",
                         positions="each_document")
         for name, fields in (("window 0", {"mask": "window"}), ("window 2^40", {"mask": "window", "window": 2**40}),
-                             ("ranks far", {"ranks": [4095]}), ("ranks none", {"ranks": []}), ("step", {"train_step": 2**31 - 1}),
+                             ("ranks far", {"ranks": [4095]}), ("ranks none", {"ranks": []}),
+                             ("layers far", {"layers": [2**30, -1]}), ("layers other", {"layers": [7]}), ("step", {"train_step": 2**31 - 1}),
                              ("striped", {"balance": "striped"}), ("axis", {"gradients_over": "other"})):
             self.change(f"intent.{name}", "intent", {}, **fields)
         self.new("intent.none").records["intent"] = []

@@ -46,7 +46,7 @@ class Recording:
         self.table = table
         self.records = {kind: [] for kind in self.ORDER if kind != "values"}
         self.values = {}
-        self.version, self.application_id = 3, APPLICATION_ID
+        self.version, self.application_id = 4, APPLICATION_ID
         self.tables = table.schema
         self.extra_sql = []
         self.turn_chunks = None  # changes the list of chunks; may be None

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/support/expect_error.h"
+#include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
 namespace {
@@ -113,6 +114,27 @@ TEST(BalanceChoicesTest, PtrrDealsAsPyTorchDoes) {
               torch.blocks);
     EXPECT_EQ(workByRank(dealtWork(ptrr, torch.documents, torch.cp).pairs), torch.work);
   }
+}
+
+TEST(BalanceChoicesTest, TheEngineDealsTheBlocksThatPyTorchDoes) {
+  const std::vector<TokenRun> documents = {{0, 512}, {512, 1536}, {1536, 2048}};
+  const ShardLayout layout(2048, 2, Balance::kPtrr, documents);
+  using Runs = std::vector<ShardRun>;
+  EXPECT_EQ(layout.shard(GroupRank::of(0)),
+            (Runs{{256, 256, 1}, {640, 256, 1}, {1024, 128, 1}, {1408, 384, 1}}));
+  EXPECT_EQ(layout.shard(GroupRank::of(1)),
+            (Runs{{0, 256, 1}, {512, 128, 1}, {896, 128, 1}, {1152, 256, 1}, {1792, 256, 1}}));
+}
+
+TEST(BalanceChoicesTest, TheEngineMakesBlocksSmallerThatDoNotDivideAmongTheRanks) {
+  const ShardLayout layout(48, 2, Balance::kPtrr, {{0, 48}});
+  // Blocks of 8 tokens with 1 to 6 key blocks: ranks 0, 1, 1, 0, 0, 1 from the last one on.
+  EXPECT_EQ(layout.runs(GroupRank::of(0)), (std::vector<TokenRun>{{8, 24}, {40, 48}}));
+  EXPECT_EQ(layout.runs(GroupRank::of(1)), (std::vector<TokenRun>{{0, 8}, {24, 40}}));
+}
+
+TEST(BalanceChoicesTest, TheEngineDealsByWorkOnlyWhereThereAreDocuments) {
+  EXPECT_ERROR(ShardLayout(16, 2, Balance::kPtrr), ErrorCode::kUsage, "ptrr deals documents");
 }
 
 TEST(BalanceChoicesTest, ChunksGoToTheRankWithTheLeastWorkThatHasRoom) {

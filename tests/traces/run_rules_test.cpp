@@ -50,6 +50,7 @@ TEST(RunRulesTest, EachRefusalSaysWhyAndWhatWouldWork) {
        },
        "use --balance none"},
       {[](RunSpec& r) { r.balance = Balance::kPerDocument; }, "use none, head_tail or striped"},
+      {[](RunSpec& r) { r.balance = Balance::kPtrr; }, "--balance ptrr deals documents"},
       {[](RunSpec& r) {
          r.mask = MaskKind::kDocuments;
          r.balance = Balance::kPerDocument;

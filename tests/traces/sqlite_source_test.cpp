@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/support/chunks_of_steps.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/join/join_files.h"
+#include "traces/format/storage/sqlite.h"
 #include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::traces {
@@ -101,6 +104,47 @@ TEST(OpenTraceTest, ATraceWithOtherColumnsIsRefusedWithWhatToDo) {
     db.execute("ALTER TABLE chunk ADD COLUMN colour INTEGER");
   }
   EXPECT_ERROR(openTrace(path), ErrorCode::kInput, "its table 'chunk' has other columns");
+}
+
+// tests/reference/formats/format3.rscope is a step of `ringscope train` with --mask documents,
+// which a RingScope of format 3 recorded. Format 2 had the same fields.
+TEST(SqliteSourceTest, OpensRecordingsOfOlderFormats) {
+  test::TempDir dir;
+  for (const int version : {3, 2}) {
+    SCOPED_TRACE(version);
+    const std::string path = dir.file("old.rscope");
+    std::filesystem::copy_file(test::reference("formats/format3.rscope"), path,
+                               std::filesystem::copy_options::overwrite_existing);
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(63);  // SQLite's header has user_version in bytes 60 to 63, big-endian
+    file.put(static_cast<char>(version));
+    file.close();
+    const auto trace = openTrace(path);
+    EXPECT_TRUE(trace->problems().empty()) << trace->problems().front();
+    EXPECT_EQ(trace->eventCount(), 130u);
+    EXPECT_EQ(trace->shards().size(), 6u);
+    EXPECT_EQ(trace->shards().front().global_from_local.size(), 2u);
+    ASSERT_TRUE(trace->intent(0, WorldRank::of(1)));
+    EXPECT_EQ(trace->intent(0, WorldRank::of(1))->mask, MaskKind::kDocuments);
+    EXPECT_FALSE(trace->intent(0, WorldRank::of(1))->documents.empty());
+    ASSERT_TRUE(trace->schedule(0, WorldRank::of(1), Direction::kBackward));
+    EXPECT_EQ(trace->schedule(0, WorldRank::of(1), Direction::kBackward)->stages.size(), 2u);
+    ASSERT_TRUE(trace->groupContaining(WorldRank::of(1), GroupAxis::kCp));
+    EXPECT_EQ(trace->groupContaining(WorldRank::of(1), GroupAxis::kCp)->members.size(), 2u);
+  }
+}
+
+TEST(SqliteSourceTest, JoiningWritesAnOlderRecordingInTheNewestFormat) {
+  test::TempDir dir;
+  joinFiles({test::reference("formats/format3.rscope")}, dir.file("new.rscope"));
+  EXPECT_EQ(Database(dir.file("new.rscope"), Database::Mode::kReadOnly).pragma("user_version"),
+            kFormatVersion);
+  const auto old = openTrace(test::reference("formats/format3.rscope")),
+             now = openTrace(dir.file("new.rscope"));
+  EXPECT_TRUE(now->problems().empty()) << now->problems().front();
+  EXPECT_EQ(now->schedules(), old->schedules());
+  EXPECT_EQ(now->intents(), old->intents());
+  EXPECT_EQ(now->groups(), old->groups());
 }
 
 }  // namespace

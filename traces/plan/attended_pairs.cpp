@@ -101,7 +101,7 @@ bool dependsOnDocuments(const RunSpec& run) {
 
 Balance plannableBalance(const RunSpec& run) {
   const Balance balance = chosenBalance(run);
-  if (dependsOnDocuments(run) || balance == Balance::kPerDocument)
+  if (dependsOnDocuments(run) || needsDocuments(balance))
     throw usageError(
         "where documents end only data say; record a run of them and predict from its trace, or "
         "use --mask causal");

@@ -12,6 +12,10 @@ bool dealsDocuments(Balance balance) {
   return balance == Balance::kPerDocument;
 }
 
+bool needsDocuments(Balance balance) {
+  return dealsDocuments(balance) || balance == Balance::kPtrr;
+}
+
 bool evensCausalWork(Balance balance) {
   return balance == Balance::kHeadTail || balance == Balance::kStriped;
 }
@@ -55,7 +59,7 @@ std::vector<ShardLayout> sequenceLayouts(std::int64_t length, std::int32_t cp) {
   if (cp < 1 || length < cp) return layouts;
   for (std::size_t b = 0; b < kValueCount<Balance>; ++b) {
     const auto balance = static_cast<Balance>(b);
-    if (!dealsDocuments(balance) && length % lengthUnit(balance, cp) == 0)
+    if (!needsDocuments(balance) && length % lengthUnit(balance, cp) == 0)
       layouts.emplace_back(length, cp, balance);
   }
   return layouts;

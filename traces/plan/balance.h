@@ -16,12 +16,14 @@ namespace ringscope::traces {
 
 /// Reports whether the balance deals each document by itself.
 bool dealsDocuments(Balance balance);
+/// Reports whether the balance deals tokens by where documents end.
+bool needsDocuments(Balance balance);
 /// Reports whether the balance evens out causal work, and has nothing to even out with a full mask.
 bool evensCausalWork(Balance balance);
 /// Reports whether the balance deals contiguous parts of the sequence, rank by rank.
 bool dealsContiguousParts(Balance balance);
 /// Returns the documents with the padding behind them, up to the next document or the end of the
-/// sequence. A balance that deals documents deals these runs.
+/// sequence. A balance that needs documents deals these runs.
 std::vector<TokenRun> documentSlots(std::vector<TokenRun> documents, std::int64_t length);
 /// Returns the balance for causal attention over several ranks when none was asked for.
 Balance defaultCausalBalance();

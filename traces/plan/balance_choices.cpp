@@ -2,16 +2,12 @@
 #include "traces/plan/balance_choices.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
-#include <queue>
-#include <utility>
 
 #include "traces/format/core/error.h"
 #include "traces/format/core/floor_div.h"
 #include "traces/format/schema/event.h"
-#include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/ring_order.h"
 #include "traces/plan/shard_layout.h"
@@ -26,7 +22,7 @@ bool dealsEachDocument(const BalanceChoice& choice) {
 /// Returns what the length of a sequence, or of a document that is dealt by itself, must be a
 /// multiple of.
 std::int64_t unit(const BalanceChoice& choice, std::int32_t cp) {
-  return choice.balance ? lengthUnit(*choice.balance, cp) : choice.block * cp;
+  return choice.block > 0 ? choice.block * cp : lengthUnit(*choice.balance, cp);
 }
 
 void requireSizes(const BalanceChoice& choice, const std::vector<std::int64_t>& lengths,
@@ -54,74 +50,6 @@ DealtDocuments pack(const BalanceChoice& choice, const std::vector<std::int64_t>
   return packed;
 }
 
-/// Returns the number of key blocks that each block of queries attends.
-std::vector<std::int64_t> countKeyBlocks(const DealtDocuments& packed, std::int64_t block) {
-  std::vector<std::int64_t> work;
-  for (std::int64_t begin = 0; begin < packed.length; begin += block) {
-    const TokenRun* document = runWith(packed.documents, TokenIndex::of(begin));
-    work.push_back(document ? begin / block - document->begin / block + 1 : 0);
-  }
-  return work;
-}
-
-/// Returns the number of pairs that each block of queries attends.
-std::vector<std::int64_t> countBlockPairs(const DealtDocuments& packed, std::int64_t block) {
-  std::vector<std::int64_t> work(static_cast<std::size_t>(packed.length / block), 0);
-  for (const TokenRun& document : packed.documents)
-    for (std::int64_t at = document.begin; at < document.end;) {
-      const std::int64_t end = std::min(document.end, (at / block + 1) * block);
-      const std::int64_t first = at - document.begin, last = end - document.begin;
-      work[static_cast<std::size_t>(at / block)] += (last * (last + 1) - first * (first + 1)) / 2;
-      at = end;
-    }
-  return work;
-}
-
-std::vector<std::size_t> sortByWork(const std::vector<std::int64_t>& work) {
-  std::vector<std::size_t> order(work.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t block) { return work[block]; });
-  return order;
-}
-
-/// Returns the rank of each block. The number of blocks is a multiple of `ranks`.
-std::vector<std::size_t> dealRoundRobin(const std::vector<std::int64_t>& work, std::size_t ranks) {
-  std::vector<std::size_t> owner(work.size());
-  const std::vector<std::size_t> order = sortByWork(work);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    owner[order[i]] = i / ranks % 2 == 0 ? i % ranks : ranks - 1 - i % ranks;
-  return owner;
-}
-std::vector<std::size_t> dealGreatestFirst(const std::vector<std::int64_t>& work,
-                                           std::size_t ranks) {
-  std::vector<std::size_t> owner(work.size()), blocks(ranks, 0);
-  using Load = std::pair<std::int64_t, std::size_t>;  // work so far, rank
-  std::priority_queue<Load, std::vector<Load>, std::greater<>> with_room;
-  for (std::size_t rank = 0; rank < ranks; ++rank) with_room.emplace(0, rank);
-  for (const std::size_t block : sortByWork(work)) {
-    const auto [load, rank] = with_room.top();
-    with_room.pop();
-    owner[block] = rank;
-    if (++blocks[rank] < work.size() / ranks) with_room.emplace(load + work[block], rank);
-  }
-  return owner;
-}
-
-std::vector<std::vector<ShardRun>> dealBlocks(const BalanceChoice& choice,
-                                              const DealtDocuments& packed, std::int32_t cp) {
-  std::vector<std::vector<ShardRun>> shards(static_cast<std::size_t>(cp));
-  const std::vector<std::size_t> owner =
-      choice.dealing == BlockDealing::kRoundRobin
-          ? dealRoundRobin(countKeyBlocks(packed, choice.block), shards.size())
-          : dealGreatestFirst(countBlockPairs(packed, choice.block), shards.size());
-  std::int64_t begin = 0;
-  for (const std::size_t rank : owner) {
-    shards[rank].push_back({begin, choice.block, 1});
-    begin += choice.block;
-  }
-  return shards;
-}
-
 void add(DealtWork& sum, const DealtWork& work, std::int64_t times) {
   sum.length += times * work.length;
   sum.padding += times * work.padding;
@@ -136,9 +64,11 @@ std::vector<BalanceChoice> balanceChoices(std::int64_t ptrr_block, std::int64_t 
   std::vector<BalanceChoice> choices;
   for (std::size_t b = 0; b < kValueCount<Balance>; ++b) {
     const auto balance = static_cast<Balance>(b);
-    choices.push_back({name(balance), balance});
+    if (balance != Balance::kPtrr) choices.push_back({name(balance), balance});
   }
-  choices.push_back({"ptrr", std::nullopt, BlockDealing::kRoundRobin, ptrr_block});
+  const bool as_engine = ptrr_block == kPtrrBlock;
+  choices.push_back({name(Balance::kPtrr), as_engine ? std::optional(Balance::kPtrr) : std::nullopt,
+                     BlockDealing::kRoundRobin, ptrr_block});
   choices.push_back({"chunks", std::nullopt, BlockDealing::kGreatestFirst, chunk});
   return choices;
 }
@@ -147,8 +77,8 @@ DealtDocuments dealDocuments(const BalanceChoice& choice, const std::vector<std:
                              std::int32_t cp) {
   requireSizes(choice, lengths, cp);
   DealtDocuments dealt = pack(choice, lengths, cp);
-  if (!choice.balance) {
-    dealt.shards = dealBlocks(choice, dealt, cp);
+  if (choice.block > 0) {
+    dealt.shards = dealBlocks(choice.dealing, dealt.length, dealt.documents, choice.block, cp);
     return dealt;
   }
   const ShardLayout layout(dealt.length, cp, *choice.balance,

@@ -8,34 +8,22 @@
 
 #include "traces/format/schema/run_spec.h"
 #include "traces/plan/attended_pairs.h"
+#include "traces/plan/block_dealing.h"
 
 namespace ringscope::traces {
-
-/// How blocks of equal length are dealt to ranks by their work, each rank the same number. Blocks
-/// of equal work keep their order.
-enum class BlockDealing : std::uint8_t {
-  /// The blocks are sorted by work, the greatest first, and dealt in rounds; every second round
-  /// goes from the last rank to the first. The work is the number of key blocks that a block
-  /// attends. This is _PTRRLoadBalancer of PyTorch 2.11
-  /// (torch/distributed/tensor/experimental/_context_parallel/_load_balancer.py).
-  kRoundRobin,
-  /// The block with the greatest work goes to the rank with the least work so far that still has
-  /// room, the lower rank first. The work is the number of attended pairs. This is the min-heap
-  /// dispatch of MagiAttention (arXiv:2505.13211).
-  kGreatestFirst
-};
 
 /// One way of dealing packed documents to the ranks of a cp group: a balance of the engine, or
 /// blocks that other libraries deal by their work.
 struct BalanceChoice {
   std::string title;               ///< the balance's name, "ptrr" or "chunks"
-  std::optional<Balance> balance;  ///< nullopt: `dealing` deals blocks
+  std::optional<Balance> balance;  ///< the engine's balance that deals so; nullopt: none
   BlockDealing dealing = BlockDealing::kRoundRobin;
-  std::int64_t block = 0;  ///< tokens per block
+  std::int64_t block = 0;  ///< tokens per block that `dealing` deals; 0: `balance` deals
 };
 
-/// Returns all balances of the engine in the order of their names, then ptrr with blocks of
-/// `ptrr_block` tokens and chunks of `chunk` tokens.
+/// Returns all balances of the engine in the order of their names, the last of which is ptrr with
+/// blocks of `ptrr_block` tokens, then chunks of `chunk` tokens. The engine's own ptrr has blocks
+/// of kPtrrBlock tokens.
 std::vector<BalanceChoice> balanceChoices(std::int64_t ptrr_block, std::int64_t chunk);
 
 /// Documents of one sequence, dealt to ranks.

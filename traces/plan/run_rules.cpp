@@ -36,9 +36,10 @@ Reason refusedMask(const RunSpec& run) {
     return std::string("--balance ") + name(balance) +
            " evens out causal work; with a full mask every shard has the same work already, so "
            "use --balance none";
-  if (dealsDocuments(balance) && run.mask != MaskKind::kDocuments)
-    return "--balance per_document deals documents out, and there are none without --mask "
-           "documents and cu_seqlens; use none, head_tail or striped";
+  if (needsDocuments(balance) && run.mask != MaskKind::kDocuments)
+    return std::string("--balance ") + name(balance) +
+           " deals documents out, and there are none without --mask documents and cu_seqlens; use "
+           "none, head_tail or striped";
   return {};
 }
 

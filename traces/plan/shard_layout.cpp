@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "traces/format/core/error.h"
+#include "traces/plan/balance.h"
+#include "traces/plan/block_dealing.h"
 #include "traces/plan/run_rules.h"
 
 namespace ringscope::traces {
@@ -11,6 +13,21 @@ namespace {
 
 void requireDivisible(const char* what, std::int64_t length, Balance balance, int cp_size) {
   if (const auto reason = lengthRefusal(what, length, balance, cp_size)) throw usageError(*reason);
+}
+
+void requireDocuments(Balance balance, const std::vector<TokenRun>& documents) {
+  if (documents.empty())
+    throw usageError(std::string(name(balance)) +
+                     " deals documents out, and there are none; choose balance none, "
+                     "head_tail or striped, or give cu_seqlens");
+}
+
+/// Appends a run. Runs that follow each other become one.
+void appendRun(std::vector<ShardRun>& runs, const ShardRun& run) {
+  if (!runs.empty() && run.stride == 1 && runs.back().begin + runs.back().count == run.begin)
+    runs.back().count += run.count;
+  else
+    runs.push_back(run);
 }
 
 }  // namespace
@@ -25,6 +42,10 @@ ShardLayout::ShardLayout(std::int64_t length, int cp_size, Balance balance,
     return;
   }
   requireDivisible("a length", length, balance, cp_size);
+  if (balance == Balance::kPtrr) {
+    dealByWork(documents);
+    return;
+  }
   if (balance == Balance::kHeadTail) {
     dealHeadTail(0, length);
     return;
@@ -46,11 +67,16 @@ void ShardLayout::dealHeadTail(std::int64_t begin, std::int64_t length) {
   }
 }
 
+void ShardLayout::dealByWork(const std::vector<TokenRun>& documents) {
+  requireDocuments(balance_, documents);
+  const auto blocks = dealBlocks(BlockDealing::kRoundRobin, length_, documents,
+                                 ptrrBlock(length_, cpSize()), cpSize());
+  for (std::size_t rank = 0; rank < shards_.size(); ++rank)
+    for (const ShardRun& block : blocks[rank]) appendRun(shards_[rank], block);
+}
+
 void ShardLayout::dealDocuments(const std::vector<TokenRun>& documents) {
-  if (documents.empty())
-    throw usageError(
-        "per_document deals documents out, and there are none; choose balance none, "
-        "head_tail or striped, or give cu_seqlens");
+  requireDocuments(balance_, documents);
   std::int64_t next = 0;
   for (const TokenRun& document : documents) {
     if (document.begin != next)
@@ -89,13 +115,7 @@ ShardLayout ShardLayout::joined(int group) const {
   for (const GroupRank rank : ranksFrom(GroupRank::of(0), cpSize() / group, group)) {
     layout.shards_.emplace_back();
     for (const Segment& segment : segments(rank, group)) {
-      auto& runs = layout.shards_.back();
-      // Runs that follow each other become one.
-      if (!runs.empty() && segment.run.stride == 1 &&
-          runs.back().begin + runs.back().count == segment.run.begin)
-        runs.back().count += segment.run.count;
-      else
-        runs.push_back(segment.run);
+      appendRun(layout.shards_.back(), segment.run);
     }
   }
   return layout;

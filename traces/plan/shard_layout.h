@@ -15,7 +15,7 @@ namespace ringscope::traces {
 class ShardLayout {
  public:
   /// Deals the tokens, in contiguous parts unless another balance is named. `documents` cuts the
-  /// whole length without gaps; only a balance that deals documents uses it. Throws usageError when
+  /// whole length; only a balance that needs documents uses it. Throws usageError when
   /// the tokens cannot be dealt evenly, and says what would work.
   ShardLayout(std::int64_t length, int cp_size, Balance balance = Balance::kNone,
               const std::vector<TokenRun>& documents = {});
@@ -56,6 +56,7 @@ class ShardLayout {
   ShardLayout() = default;
   void dealHeadTail(std::int64_t begin, std::int64_t length);
   void dealDocuments(const std::vector<TokenRun>& documents);
+  void dealByWork(const std::vector<TokenRun>& documents);
 
   std::int64_t length_ = 0;
   Balance balance_ = Balance::kNone;

@@ -103,7 +103,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new Setting
 void SettingsForm::makeAttentionBoxes() {
   attention_.strategy = rows_->makeChoice("Strategy", allNames<traces::Strategy>());
   attention_.balance =
-      rows_->makeChoice("Balance", {"head_tail", "none", "striped", "per_document"});
+      rows_->makeChoice("Balance", {"head_tail", "none", "striped", "per_document", "ptrr"});
   attention_.mask = rows_->makeChoice("Mask", {"causal", "full", "window", "documents"});
   attention_.window = rows_->makeNumber("Window", 1 << 20, 64);
   attention_.window->setToolTip("Keys seen to the left, the query's own included");

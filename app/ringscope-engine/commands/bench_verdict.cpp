@@ -98,7 +98,7 @@ Case randomCase(std::mt19937& random, const std::string& type, const BenchOption
           randomMask(random, length),
           1 / std::sqrt(static_cast<double>(width))};
   c.config.balance = anyOf<traces::Balance>(random, [&](traces::Balance balance) {
-    return !traces::dealsDocuments(balance) &&
+    return !traces::needsDocuments(balance) &&
            (c.in.mask.causal || !traces::evensCausalWork(balance)) &&
            length % traces::lengthUnit(balance, c.config.cp) == 0;
   });

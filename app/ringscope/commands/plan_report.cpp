@@ -56,7 +56,7 @@ nlohmann::json toJson(const ComparedBalance& balance) {
                          {"tokens", balance.tokens},
                          {"padding", balance.padding},
                          {"layers", layers}};
-  if (!balance.choice.balance) json["block"] = balance.choice.block;
+  if (balance.choice.block > 0) json["block"] = balance.choice.block;
   return json;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
 #include "traces/exchange/tables/table.h"
 
 namespace ringscope::traces {
@@ -13,12 +15,19 @@ const std::vector<Column>& shardColumns() {
        {"seq_dim", "the dimension that was cut"},
        {"full_shape", "of the whole buffer, as JSON; empty: there was none"},
        {"local_shape", "of the rank's part, as JSON"},
-       {"global_from_local", "runs of global indices in local order, as JSON; empty: unknown"}});
+       {"global_from_local", "runs of global indices in local order, as JSON; empty: unknown"},
+       {"microbatch", "of the training step; NULL: the shard holds for all microbatches"}});
   return kColumns;
 }
 
 std::unique_ptr<TableRows> openShards(const QueriedTrace& traced, std::span<const QueryCondition>) {
-  return std::make_unique<RecordRows<ShardRecord>>(traced.trace().shards(), shardColumns());
+  const Trace& trace = traced.trace();
+  const auto& all = traced.once<std::vector<ShardRecord>>("shards", [&trace] {
+    std::vector<ShardRecord> shards = trace.shards();
+    shards.insert(shards.end(), trace.microbatchShards().begin(), trace.microbatchShards().end());
+    return shards;
+  });
+  return std::make_unique<RecordRows<ShardRecord>>(all, shardColumns());
 }
 
 }  // namespace

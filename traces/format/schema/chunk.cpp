@@ -123,15 +123,15 @@ Bytes encodeRows(std::span<const Record> records) {
 }
 
 template <typename Record>
-std::vector<Record> decodeRows(const Chunk& chunk) {
+std::vector<Record> decodeRows(const Chunk& chunk, int version) {
   std::vector<Record> records;
   if constexpr (ChunkOf<Record>::kColumns) {
     records = decodeColumns<Record>(chunk);
   } else {
     records.resize(checkedRows<Record>(chunk));
     ByteReader in(chunk.body);
-    RowReader reader(in);
-    for (Record& record : records) Fields<Record>::visit(reader, record);
+    RowReader reader(in, version);
+    for (Record& record : records) reader.readRecord(record);
     if (in.left() != 0)
       throw inputError(std::string("a chunk of ") + name(chunk.kind) + " has bytes left over");
   }
@@ -141,7 +141,7 @@ std::vector<Record> decodeRows(const Chunk& chunk) {
 
 #define RINGSCOPE_CODEC_OF(Record)                            \
   template Bytes encodeRows<Record>(std::span<const Record>); \
-  template std::vector<Record> decodeRows<Record>(const Chunk&)
+  template std::vector<Record> decodeRows<Record>(const Chunk&, int)
 RINGSCOPE_CODEC_OF(Event);
 RINGSCOPE_CODEC_OF(TensorRecord);
 RINGSCOPE_CODEC_OF(MemorySample);
@@ -156,5 +156,31 @@ RINGSCOPE_CODEC_OF(ScheduleRecord);
 RINGSCOPE_CODEC_OF(TimesRecord);
 RINGSCOPE_CODEC_OF(EventSummary);
 #undef RINGSCOPE_CODEC_OF
+
+namespace {
+
+/// Encodes a chunk of this kind of records anew, if a later version than `version` added fields.
+template <typename Record>
+void upgradeRows(Chunk& chunk, int version) {
+  if constexpr (requires { Fields<Record>::kAdded; }) {
+    if (chunk.kind != ChunkOf<Record>::kKind) return;
+    chunk.body = encodeRows<Record>(decodeRows<Record>(chunk, version));
+    chunk.checksum = computeChecksum(chunk);
+  }
+}
+
+template <typename... Records>
+void upgradeAny(Chunk& chunk, int version) {
+  (upgradeRows<Records>(chunk, version), ...);
+}
+
+}  // namespace
+
+Chunk upgraded(Chunk chunk, int version) {
+  if (version < kFormatVersion)
+    upgradeAny<TensorRecord, ShardRecord, DiffRecord, Note, EndRecord, RunSpec, IntentRecord,
+               GroupRecord, ScheduleRecord, EventSummary>(chunk, version);
+  return chunk;
+}
 
 }  // namespace ringscope::traces

@@ -18,7 +18,9 @@
 namespace ringscope::traces {
 
 /// The version of the format below and of the SQLite schema around it.
-inline constexpr int kFormatVersion = 3;
+inline constexpr int kFormatVersion = 4;
+/// The oldest version that can be read.
+inline constexpr int kOldestFormat = 2;
 /// The SQLite application_id of a trace: "RSCP".
 inline constexpr std::int32_t kApplicationId = 0x52534350;
 /// The largest size of a chunk; a reader rejects a larger one.
@@ -109,12 +111,16 @@ RINGSCOPE_CHUNK_OF(EventSummary, kSummaries, false);
 #undef RINGSCOPE_CHUNK_OF
 
 /// Encode and decode the rows of a chunk of kind ChunkOf<Record>::kKind. Decoding checks every size
-/// and value and throws inputError on malformed input. Instantiated for the record types named
-/// above.
+/// and value and throws inputError on malformed input. Fields that the format `version` of the
+/// chunk does not have keep their defaults. Instantiated for the record types named above.
 template <typename Record>
 Bytes encodeRows(std::span<const Record> records);
 template <typename Record>
-std::vector<Record> decodeRows(const Chunk& chunk);
+std::vector<Record> decodeRows(const Chunk& chunk, int version = kFormatVersion);
+
+/// Returns a chunk of a file of format `version` as this version of the format has it. Throws
+/// inputError when the chunk cannot be decoded.
+Chunk upgraded(Chunk chunk, int version);
 
 /// Returns the record of a chunk that must hold exactly one. Throws inputError otherwise.
 template <typename Record>

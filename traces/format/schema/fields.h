@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -90,6 +91,23 @@ void to_json(nlohmann::json& json, const Id<Tag, Rep>& id) {
   json = id.value();
 }
 
+/// A field that a version of the format added to a record. Fields<Record>::kAdded lists these
+/// fields of a record; a record without the list has had its fields in every version that can be
+/// read.
+struct AddedField {
+  const char* name;
+  int since;  ///< the first version with the field
+};
+
+/// Reports whether a record has a field in this version of the format.
+template <typename Record>
+bool hasField(const char* field, int version) {
+  if constexpr (requires { Fields<Record>::kAdded; })
+    for (const AddedField& added : Fields<Record>::kAdded)
+      if (version < added.since && std::string_view(added.name) == field) return false;
+  return true;
+}
+
 /// The writer of records as rows: each field after the other. Integers are zigzags and reals take
 /// eight bytes. Texts and lists are preceded by their length.
 class RowWriter {
@@ -124,12 +142,17 @@ class RowWriter {
   ByteWriter& out_;
 };
 
+/// The reader of records that RowWriter, or the RowWriter of an older version of the format, wrote.
 class RowReader {
  public:
-  explicit RowReader(ByteReader& in) : in_(in) {}
-  template <typename T>
-  void operator()(const char* field, T& value) {
-    take(field, value);
+  RowReader(ByteReader& in, int version) : in_(in), version_(version) {}
+  template <typename Record>
+  void readRecord(Record& record) {
+    Fields<Record>::visit(
+        [this](const char* field, auto& value) {
+          if (hasField<Record>(field, version_)) take(field, value);
+        },
+        record);
   }
 
  private:
@@ -156,10 +179,11 @@ class RowReader {
     } else if constexpr (IsOptional<T>::value) {
       if (in_.varint() != 0) take(field, value.emplace());
     } else {
-      Fields<T>::visit(*this, value);
+      readRecord(value);
     }
   }
   ByteReader& in_;
+  int version_;
 };
 
 /// Returns a JSON object with one key per field. Enumerations are written by name.

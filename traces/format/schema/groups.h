@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -27,22 +29,40 @@ struct EnumNames<GroupAxis> {
                                                         "dp_cp", "ring", "ulysses", "other"};
 };
 
+/// One microbatch of one training step.
+struct StepMicrobatch {
+  std::int32_t train_step = 0, microbatch = 0;
+  friend auto operator<=>(const StepMicrobatch&, const StepMicrobatch&) = default;
+};
+
 /// One group of ranks that communicate. A rank's coordinate on an axis is its GroupRank in the
 /// group of that axis that it belongs to.
 struct GroupRecord {
   GroupId id = GroupId::of(0);
   GroupAxis axis = GroupAxis::kWorld;
   std::vector<WorldRank> members;  ///< in the order of their group ranks
+  /// The microbatches in which the members are a group (dynamic context parallelism, where ranks
+  /// share the sequences of different microbatches with different ranks); empty: all microbatches.
+  std::vector<StepMicrobatch> microbatches{};
 
   friend bool operator==(const GroupRecord&, const GroupRecord&) = default;
 };
 
 template <>
+struct Fields<StepMicrobatch> {
+  static void visit(auto&& field, auto& m) {
+    field("train_step", m.train_step);
+    field("microbatch", m.microbatch);
+  }
+};
+template <>
 struct Fields<GroupRecord> {
+  static constexpr std::array kAdded = {AddedField{"microbatches", 4}};
   static void visit(auto&& field, auto& g) {
     field("id", g.id);
     field("axis", g.axis);
     field("members", g.members);
+    field("microbatches", g.microbatches);
   }
 };
 

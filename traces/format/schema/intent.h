@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +42,11 @@ struct BufferIntent {
 /// The declared intention of a run from one training step on. Recordings of other frameworks have
 /// it too. Rules compare it with what happened.
 struct IntentRecord {
-  std::int32_t train_step = 0;   ///< valid until the next record of the same ranks
+  std::int32_t train_step = 0;  ///< valid until the next record of the same ranks and layers
+  std::optional<std::int32_t> microbatch;  ///< the only microbatch, of this training step alone,
+                                           ///< that the record concerns; nullopt: all microbatches
   std::vector<WorldRank> ranks;  ///< ranks concerned, which share a sequence; empty: all ranks
+  std::vector<Layer> layers;     ///< layers whose mask this is; empty: all layers
   MaskKind mask = MaskKind::kCausal;
   std::int64_t window = 0;          ///< keys that a query sees, its own included; 0: no window
   std::vector<TokenRun> documents;  ///< ascending, for mask documents; tokens between documents are
@@ -63,9 +68,12 @@ struct Fields<BufferIntent> {
 };
 template <>
 struct Fields<IntentRecord> {
+  static constexpr std::array kAdded = {AddedField{"microbatch", 4}, AddedField{"layers", 4}};
   static void visit(auto&& field, auto& i) {
     field("train_step", i.train_step);
+    field("microbatch", i.microbatch);
     field("ranks", i.ranks);
+    field("layers", i.layers);
     field("mask", i.mask);
     field("window", i.window);
     field("documents", i.documents);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -80,6 +81,7 @@ struct ShardRecord {
   std::vector<std::int64_t> local_shape;
   std::vector<TokenRun>
       global_from_local;  ///< runs of global indices in local order; empty: unknown
+  std::optional<std::int32_t> microbatch{};  ///< nullopt: all microbatches of the training step
 };
 
 /// The use of a byte of memory. Values are serialized: append, never renumber.
@@ -208,6 +210,7 @@ struct Fields<TokenRun> {
 };
 template <>
 struct Fields<ShardRecord> {
+  static constexpr std::array kAdded = {AddedField{"microbatch", 4}};
   static void visit(auto&& field, auto& s) {
     field("buffer", s.buffer);
     field("train_step", s.train_step);
@@ -217,6 +220,7 @@ struct Fields<ShardRecord> {
     field("full_shape", s.full_shape);
     field("local_shape", s.local_shape);
     field("global_from_local", s.global_from_local);
+    field("microbatch", s.microbatch);
   }
 };
 template <>

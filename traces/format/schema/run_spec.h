@@ -25,6 +25,8 @@ enum class Balance : std::uint8_t {
   kStriped,      ///< rank r owns every cp_size-th token from r on (Striped Attention,
                  ///< arXiv:2311.09431)
   kPerDocument,  ///< head_tail within each document (PyTorch's per-document balancer)
+  kPtrr,         ///< blocks, dealt in rounds by the key blocks that each attends (PyTorch's
+                 ///< processing-time round-robin balancer)
   kCount
 };
 /// The way in which KV blocks travel round the ring.
@@ -77,8 +79,8 @@ struct EnumNames<Strategy> {
 template <>
 struct EnumNames<Balance> {
   static constexpr const char* kWhat = "balance";
-  static constexpr std::array<const char*, 4> kNames = {"none", "head_tail", "striped",
-                                                        "per_document"};
+  static constexpr std::array<const char*, 5> kNames = {"none", "head_tail", "striped",
+                                                        "per_document", "ptrr"};
 };
 template <>
 struct EnumNames<Rotate> {

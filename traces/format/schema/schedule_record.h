@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "traces/format/schema/event.h"
@@ -56,11 +58,15 @@ struct StageRecord {
 };
 
 /// The planner's decision for one rank's attention, in one direction, from one training step on.
+/// Layers with another mask have a record of their own; its stages and pieces differ.
 /// With Ulysses and hybrid the rank attends some heads of the joined shards of its Ulysses group.
 struct ScheduleRecord {
-  std::int32_t train_step = 0;  ///< valid until the same rank's next record of this direction
+  std::int32_t train_step = 0;  ///< valid until the same rank's next records of this direction
+  std::optional<std::int32_t> microbatch;  ///< the only microbatch, of this training step alone,
+                                           ///< that the record concerns; nullopt: all microbatches
   Direction direction = Direction::kForward;
   WorldRank rank = WorldRank::of(0);
+  std::vector<Layer> layers;       ///< layers concerned; empty: all layers
   std::vector<WorldRank> ring;     ///< ranks between which KV travels, in ring order; one rank: no
                                    ///< ring
   std::vector<WorldRank> ulysses;  ///< ranks that share heads, in the order of their heads; one
@@ -105,10 +111,13 @@ struct Fields<StageRecord> {
 };
 template <>
 struct Fields<ScheduleRecord> {
+  static constexpr std::array kAdded = {AddedField{"microbatch", 4}, AddedField{"layers", 4}};
   static void visit(auto&& field, auto& s) {
     field("train_step", s.train_step);
+    field("microbatch", s.microbatch);
     field("direction", s.direction);
     field("rank", s.rank);
+    field("layers", s.layers);
     field("ring", s.ring);
     field("ulysses", s.ulysses);
     field("rows", s.rows);

@@ -152,9 +152,11 @@ void SqliteSource::checkIdentity() {
   }
   if (id != kApplicationId) throw inputError(path_ + " is not a RingScope trace");
   const std::int64_t version = db_->pragma("user_version");
-  if (version != kFormatVersion)
+  if (version < kOldestFormat || version > kFormatVersion)
     throw inputError(path_ + " is a trace of format " + std::to_string(version) +
-                     "; this RingScope reads format " + std::to_string(kFormatVersion));
+                     "; this RingScope reads formats " + std::to_string(kOldestFormat) + " to " +
+                     std::to_string(kFormatVersion));
+  version_ = static_cast<int>(version);
 }
 
 void SqliteSource::checkSchema() {
@@ -181,7 +183,7 @@ void SqliteSource::listRow(const Statement& row, Listing& listing) {
     ChunkInfo info{headerFromRow(row), {}};
     attachSummary(info, listing.summaries);
     if (info.kind == ChunkKind::kValues) values_at_[info.key] = info.seq;
-    listing.take(info, [&] { return readListed(listing.body, info); });
+    listing.take(info, [&] { return upgraded(readListed(listing.body, info), version_); });
   } catch (const Error& error) {
     listing.problem(error.what());
   }
@@ -250,7 +252,7 @@ Chunk SqliteSource::read(std::uint64_t seq) {
   const MutexLock lock(mutex_);
   const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE seq=?");
-  return readOne(select, seq);
+  return upgraded(readOne(select, seq), version_);
 }
 
 std::optional<Bytes> SqliteSource::values(TensorId tensor) {
@@ -277,7 +279,7 @@ void SqliteSource::readRange(std::uint64_t first, std::uint64_t last,
   const Use use(*this);
   Statement select(use.handle(), std::string(kColumns) + "WHERE seq>=? AND seq<=? ORDER BY seq");
   select.bind(1, static_cast<std::int64_t>(first)).bind(2, static_cast<std::int64_t>(last));
-  while (select.step()) take(chunkFromRow(select));
+  while (select.step()) take(upgraded(chunkFromRow(select), version_));
 }
 
 }  // namespace ringscope::traces

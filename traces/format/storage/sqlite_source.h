@@ -48,6 +48,7 @@ class SqliteSource : public ChunkSource {
   FileIdentity opened_first_ RINGSCOPE_GUARDED_BY(mutex_);
   std::unique_ptr<Database> db_ RINGSCOPE_GUARDED_BY(mutex_);
   bool cut_short_ RINGSCOPE_GUARDED_BY(mutex_) = false;
+  int version_ RINGSCOPE_GUARDED_BY(mutex_) = kFormatVersion;  ///< of the format of the file
   std::map<std::uint64_t, std::uint64_t> values_at_  // chunk number of the values, by tensor id
       RINGSCOPE_GUARDED_BY(mutex_);
 };

@@ -33,6 +33,20 @@ void checkPlace(const Place& place) {
                      ", ring step " + toString(place.stage));
 }
 
+void checkMicrobatch(std::optional<std::int32_t> microbatch) {
+  if (microbatch && *microbatch < 0)
+    throw inputError("the trace names microbatch " + std::to_string(*microbatch) +
+                     ", which cannot be");
+}
+
+void checkLayers(const std::vector<Layer>& layers) {
+  if (layers.size() > kMaxLayers)
+    throw inputError("the trace names a group of " + std::to_string(layers.size()) + " layers");
+  for (const Layer layer : layers)
+    if (layer.isNone() || layer.value() >= kMaxLayers)
+      throw inputError("the trace names layer " + toString(layer) + ", which cannot be");
+}
+
 void checkRange(std::int64_t begin, std::int64_t end, const char* what) {
   if (begin < 0 || end < begin || end > kMaxTokens)
     throw inputError(std::string("the trace names ") + what + " [" + std::to_string(begin) + ", " +
@@ -134,6 +148,7 @@ void admit(const ShardRecord& shard) {
   checkRank(shard.rank);
   checkName(shard.buffer);
   checkPlace({shard.train_step});
+  checkMicrobatch(shard.microbatch);
   checkShape(shard.full_shape, shard.buffer);
   checkShape(shard.local_shape, shard.buffer);
   std::int64_t tokens = 0;
@@ -202,11 +217,21 @@ void admit(const GroupRecord& group) {
   std::ranges::sort(members);
   if (std::ranges::adjacent_find(members) != members.end())
     throw inputError("the trace names a rank twice in a group");
+  constexpr std::size_t kMostMicrobatches = std::size_t{1} << 20;
+  if (group.microbatches.size() > kMostMicrobatches)
+    throw inputError("the trace names a group of " + std::to_string(group.microbatches.size()) +
+                     " microbatches");
+  for (const StepMicrobatch& at : group.microbatches) {
+    checkPlace({at.train_step});
+    checkMicrobatch(at.microbatch);
+  }
 }
 
 void admit(const IntentRecord& intent) {
   checkPlace({intent.train_step});
+  checkMicrobatch(intent.microbatch);
   checkRanks(intent.ranks);
+  checkLayers(intent.layers);
   checkCount(intent.window, kMaxTokens, "window");
   for (const TokenRun& document : intent.documents)
     checkRange(document.begin, document.end, "a document");
@@ -215,7 +240,9 @@ void admit(const IntentRecord& intent) {
 
 void admit(const ScheduleRecord& schedule) {
   checkPlace({schedule.train_step});
+  checkMicrobatch(schedule.microbatch);
   checkRank(schedule.rank);
+  checkLayers(schedule.layers);
   checkRanks(schedule.ring);
   checkRanks(schedule.ulysses);
   checkRange(schedule.q_head_begin, schedule.q_head_end, "heads");

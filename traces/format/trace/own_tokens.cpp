@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/trace/own_tokens.h"
 
+#include <iterator>
+
 namespace ringscope::traces {
 
-std::vector<TokenIndex> ownTokens(const Trace& trace, std::int32_t train_step, WorldRank rank,
-                                  std::int64_t queries) {
+namespace {
+
+/// Returns the tokens of a shard in local order if there are `count` of them, or else none.
+std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::int64_t count) {
   std::vector<TokenIndex> tokens;
-  for (const ShardRecord& shard : trace.shards()) {
-    if (shard.rank != rank || shard.train_step != train_step) continue;
-    for (const TokenRun& run : shard.global_from_local) {
-      if (run.end - run.begin > queries - static_cast<std::int64_t>(tokens.size())) return {};
-      for (std::int64_t g = run.begin; g < run.end; ++g) tokens.push_back(TokenIndex::of(g));
-    }
-    if (static_cast<std::int64_t>(tokens.size()) == queries) return tokens;
-    tokens.clear();
+  for (const TokenRun& run : shard.global_from_local) {
+    if (run.end - run.begin > count - std::ssize(tokens)) return {};
+    for (std::int64_t g = run.begin; g < run.end; ++g) tokens.push_back(TokenIndex::of(g));
   }
+  if (std::ssize(tokens) != count) tokens.clear();
   return tokens;
+}
+
+}  // namespace
+
+std::vector<TokenIndex> ownTokens(const Trace& trace, std::int32_t train_step, WorldRank rank,
+                                  std::int64_t queries, std::optional<std::int32_t> microbatch) {
+  for (const std::vector<ShardRecord>* shards : {&trace.microbatchShards(), &trace.shards()})
+    for (const ShardRecord& shard : *shards) {
+      if (shard.rank != rank || shard.train_step != train_step) continue;
+      if (shard.microbatch && shard.microbatch != microbatch) continue;
+      if (auto tokens = tokensOf(shard, queries); !tokens.empty()) return tokens;
+    }
+  return {};
 }
 
 std::vector<TokenIndex> attendedTokens(const ScheduleRecord& schedule, std::size_t most) {

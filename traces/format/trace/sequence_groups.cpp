@@ -17,6 +17,15 @@ std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace) {
   return groups;
 }
 
+std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace,
+                                                   const StepMicrobatch& microbatch) {
+  std::vector<std::vector<WorldRank>> groups;
+  for (const GroupRecord& group : trace.microbatchGroups())
+    if (group.axis == GroupAxis::kCp && std::ranges::count(group.microbatches, microbatch) > 0)
+      groups.push_back(group.members);
+  return groups.empty() ? sequenceGroups(trace) : groups;
+}
+
 const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp) {
   const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
   if (group == trace.groups().end()) return nullptr;

@@ -130,7 +130,8 @@ void Trace::add(RunSpec run) {
 
 void Trace::add(IntentRecord intent) {
   admit(intent);
-  changed().intents.push_back(std::move(intent));
+  TraceRecords& records = changed();
+  (intent.microbatch ? records.microbatch_intents : records.intents).push_back(std::move(intent));
 }
 
 void Trace::add(std::span<const Event> events) {
@@ -168,6 +169,7 @@ void Trace::add(std::span<const MemorySample> samples) {
 void Trace::add(ShardRecord shard) {
   admit(shard);
   TraceRecords& records = changed();
+  if (shard.microbatch) return records.microbatch_shards.push_back(std::move(shard));
   records.shard_index.try_emplace({shard.buffer, shard.train_step, shard.rank.value()},
                                   records.shards.size());
   records.shards.push_back(std::move(shard));
@@ -184,8 +186,13 @@ void Trace::add(const Note& note) {
 void Trace::add(ScheduleRecord schedule) {
   admit(schedule);
   TraceRecords& records = changed();
-  records.schedule_index[{schedule.rank.value(), schedule.direction}][schedule.train_step] =
-      records.schedules.size();
+  const TraceRecords::RankPass of_rank{schedule.rank.value(), schedule.direction};
+  if (schedule.microbatch) {
+    const StepMicrobatch at{schedule.train_step, *schedule.microbatch};
+    records.microbatch_schedules[{of_rank, at}].push_back(std::move(schedule));
+    return;
+  }
+  records.schedule_index[of_rank][schedule.train_step].push_back(records.schedules.size());
   records.schedules.push_back(std::move(schedule));
 }
 
@@ -196,8 +203,13 @@ void Trace::addValues(TensorId tensor, Bytes values) {
 void Trace::add(GroupRecord group) {
   admit(group);
   TraceRecords& records = changed();
-  if (records.groups.size() == kMaxGroups)
+  if (records.groups.size() + records.microbatch_groups.size() >= kMaxGroups)
     throw inputError("the trace has more than " + std::to_string(kMaxGroups) + " groups of ranks");
+  if (!group.microbatches.empty()) {
+    for (const WorldRank member : group.members) events_->makeRoomFor(member);
+    records.microbatch_groups.push_back(std::move(group));
+    return;
+  }
   const auto at = findGroup(group.id);
   const bool known = at != records.groups.end() && at->id == group.id;
   for (const WorldRank member : group.members)

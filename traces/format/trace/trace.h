@@ -105,9 +105,13 @@ class Trace {
   std::size_t eventCount() const { return events_->count(); }
   std::size_t eventCount(WorldRank rank) const { return events_->count(rank); }
   const std::vector<TensorRecord>& tensors() const { return records().tensors; }
+  /// Returns the shards that hold for all microbatches of a training step.
   const std::vector<ShardRecord>& shards() const { return records().shards; }
+  /// Returns the shards that hold for one microbatch only.
+  const std::vector<ShardRecord>& microbatchShards() const { return records().microbatch_shards; }
   const std::vector<MemorySample>& memory(WorldRank rank) const;
   const std::vector<DiffRecord>& diffs() const { return records().diffs; }
+  /// Returns the schedules that hold for all microbatches.
   const std::vector<ScheduleRecord>& schedules() const { return records().schedules; }
   const std::vector<Note>& notes() const { return records().raw_notes; }
   /// Returns the problems found so far. Decoding events may add problems.
@@ -120,17 +124,27 @@ class Trace {
   std::vector<const nlohmann::json*> notes(const std::string& key) const;
   /// Returns the run's configuration, or null when it was not recorded.
   const RunSpec* run() const { return records().run ? &*records().run : nullptr; }
-  /// Returns all groups of ranks, in the order of their ids.
+  /// Returns the groups of ranks that hold for all microbatches, in the order of their ids.
   const std::vector<GroupRecord>& groups() const { return records().groups; }
-  /// Returns the group of this axis that a rank belongs to, or null when it was not recorded.
+  /// Returns the groups of ranks that hold for some microbatches only.
+  const std::vector<GroupRecord>& microbatchGroups() const { return records().microbatch_groups; }
+  /// Returns the group of this axis that a rank belongs to in all microbatches, or null when it was
+  /// not recorded.
   const GroupRecord* groupContaining(WorldRank rank, GroupAxis axis) const;
   /// Returns the declared intention for a rank at a training step, or null when it was not
-  /// recorded.
-  const IntentRecord* intent(std::int32_t train_step, WorldRank rank) const;
+  /// recorded. Only the mask and the window differ between layers; layer none asks for any layer.
+  /// An intention for one microbatch only is found when `microbatch` names it, and replaces the
+  /// intention for all.
+  const IntentRecord* intent(std::int32_t train_step, WorldRank rank, Layer layer = Layer::none(),
+                             std::optional<std::int32_t> microbatch = {}) const;
+  /// Returns the intentions for all microbatches.
   const std::vector<IntentRecord>& intents() const { return records().intents; }
-  /// Returns the planner's decision, or null when it was not recorded.
-  const ScheduleRecord* schedule(std::int32_t train_step, WorldRank rank,
-                                 Direction direction) const;
+  /// Returns the planner's decision, or null when it was not recorded. Only stages differ between
+  /// layers; layer none asks for any layer. A schedule for one microbatch only is found when
+  /// `microbatch` names it, and replaces the schedule for all.
+  const ScheduleRecord* schedule(std::int32_t train_step, WorldRank rank, Direction direction,
+                                 Layer layer = Layer::none(),
+                                 std::optional<std::int32_t> microbatch = {}) const;
   /// Returns the stages of that schedule at a ring step; several when all blocks arrive at once.
   /// Empty when nothing was recorded.
   std::vector<const StageRecord*> stagesAt(const Place& place, WorldRank rank) const;

@@ -17,28 +17,56 @@ const GroupRecord* Trace::groupContaining(WorldRank rank, GroupAxis axis) const 
   return found == records().group_index.end() ? nullptr : &*findGroup(found->second);
 }
 
-const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank) const {
+namespace {
+
+/// Reports whether a record with these layers, where empty means all layers, concerns a layer.
+/// Every record concerns layer none.
+bool concernsLayer(const std::vector<Layer>& layers, Layer layer) {
+  return layers.empty() || layer.isNone() || std::ranges::find(layers, layer) != layers.end();
+}
+
+}  // namespace
+
+const IntentRecord* Trace::intent(std::int32_t train_step, WorldRank rank, Layer layer,
+                                  std::optional<std::int32_t> microbatch) const {
+  const auto concerns = [&](const IntentRecord& intent) {
+    return concernsLayer(intent.layers, layer) &&
+           (intent.ranks.empty() || std::ranges::find(intent.ranks, rank) != intent.ranks.end());
+  };
+  if (microbatch)
+    for (const IntentRecord& intent : records().microbatch_intents)
+      if (intent.train_step == train_step && intent.microbatch == microbatch && concerns(intent))
+        return &intent;
   const IntentRecord* latest = nullptr;
-  for (const IntentRecord& intent : records().intents) {
-    const bool concerns =
-        intent.ranks.empty() ||
-        std::find(intent.ranks.begin(), intent.ranks.end(), rank) != intent.ranks.end();
-    if (concerns && intent.train_step <= train_step &&
+  for (const IntentRecord& intent : records().intents)
+    if (concerns(intent) && intent.train_step <= train_step &&
         (!latest || intent.train_step >= latest->train_step))
       latest = &intent;
-  }
   // Documents differ in every step, and the damaged chunk may have held this step's intent.
   const bool may_be_old = latest && latest->train_step < train_step && !latest->documents.empty();
   return may_be_old && !problems_->empty() ? nullptr : latest;
 }
 
-const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
-                                      Direction direction) const {
-  const auto of_rank = records().schedule_index.find({rank.value(), direction});
+const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank, Direction direction,
+                                      Layer layer, std::optional<std::int32_t> microbatch) const {
+  const TraceRecords::RankPass key{rank.value(), direction};
+  if (microbatch) {
+    const auto own = records().microbatch_schedules.find({key, {train_step, *microbatch}});
+    if (own != records().microbatch_schedules.end())
+      for (const ScheduleRecord& schedule : own->second)
+        if (concernsLayer(schedule.layers, layer)) return &schedule;
+  }
+  const auto of_rank = records().schedule_index.find(key);
   if (of_rank == records().schedule_index.end()) return nullptr;
   const auto after = of_rank->second.upper_bound(train_step);
   if (after == of_rank->second.begin()) return nullptr;
-  const ScheduleRecord& latest = records().schedules[std::prev(after)->second];
+  // The last record of a step replaces earlier ones of the same layers.
+  const std::vector<std::size_t>& of_step = std::prev(after)->second;
+  const auto found = std::find_if(of_step.rbegin(), of_step.rend(), [&](std::size_t index) {
+    return concernsLayer(records().schedules[index].layers, layer);
+  });
+  if (found == of_step.rend()) return nullptr;
+  const ScheduleRecord& latest = records().schedules[*found];
   // As in intent(): with documents each step is planned anew.
   const bool may_be_old = latest.train_step < train_step && !problems_->empty() &&
                           std::ranges::any_of(records().intents, [](const auto& intent) {
@@ -49,7 +77,8 @@ const ScheduleRecord* Trace::schedule(std::int32_t train_step, WorldRank rank,
 
 std::vector<const StageRecord*> Trace::stagesAt(const Place& place, WorldRank rank) const {
   std::vector<const StageRecord*> stages;
-  if (const ScheduleRecord* of_rank = schedule(place.train_step, rank, place.direction))
+  if (const ScheduleRecord* of_rank =
+          schedule(place.train_step, rank, place.direction, place.layer))
     for (const StageRecord& stage : of_rank->stages)
       if (stage.ring_step == place.stage) stages.push_back(&stage);
   return stages;

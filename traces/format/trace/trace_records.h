@@ -37,8 +37,14 @@ struct TraceRecords {
   std::map<std::pair<GroupAxis, WorldRank>, GroupId> group_index;
   std::vector<IntentRecord> intents;
   std::vector<ScheduleRecord> schedules;
-  std::map<RankPass, std::map<std::int32_t, std::size_t>> schedule_index;  ///< by training step
-  std::map<std::int64_t, std::shared_ptr<const Bytes>> kept_values;        ///< by tensor
+  /// By training step, one for each mask of the layers.
+  std::map<RankPass, std::map<std::int32_t, std::vector<std::size_t>>> schedule_index;
+  // Records that hold for some microbatches only.
+  std::map<std::pair<RankPass, StepMicrobatch>, std::vector<ScheduleRecord>> microbatch_schedules;
+  std::vector<GroupRecord> microbatch_groups;
+  std::vector<IntentRecord> microbatch_intents;
+  std::vector<ShardRecord> microbatch_shards;
+  std::map<std::int64_t, std::shared_ptr<const Bytes>> kept_values;  ///< by tensor
   std::optional<EndRecord> end;
 };
 
