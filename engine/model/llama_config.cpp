@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
+
 std::int64_t positive(const json& j, const char* key, const std::string& source) {
   refuseUnless(j.contains(key) && j[key].is_number_integer(), source, std::string("lacks ") + key);
   const auto value = j[key].get<std::int64_t>();
@@ -79,33 +81,46 @@ bool isQwen(LlamaFamily family) {
   return family == LlamaFamily::kQwen2 || family == LlamaFamily::kQwen3;
 }
 
-/// Returns the number of layers with a sliding window. Newer Qwen configurations list the layers;
-/// older ones give the first layer.
-std::int64_t slidingLayers(const LlamaConfig& c, const json& j, const std::string& source) {
-  const std::int64_t layers = c.num_hidden_layers;
-  if (!isQwen(c.family)) return layers;
+/// Returns whether each layer has a sliding window. Newer configurations list the layers; older
+/// ones of Qwen give the first layer.
+std::vector<bool> slidingLayers(const LlamaConfig& c, const json& j, const std::string& source) {
   const json listed = j.value("layer_types", json());
-  if (!listed.is_array())
-    return std::max<std::int64_t>(0, layers - j.value("max_window_layers", std::int64_t{28}));
-  refuseUnless(static_cast<std::int64_t>(listed.size()) == layers, source,
+  const std::int64_t layers = c.num_hidden_layers,
+                     first = isQwen(c.family) ? j.value("max_window_layers", std::int64_t{28}) : 0;
+  refuseUnless(!listed.is_array() || std::ssize(listed) == layers, source,
                "layer_types lists " + std::to_string(listed.size()) + " layers of " +
                    std::to_string(layers));
-  std::int64_t sliding = 0;
-  for (const json& type : listed) sliding += type == "sliding_attention";
+  std::vector<bool> sliding;
+  // Transformers ignores the layer_types of a Mistral model, so a folder that lists others is
+  // unclear.
+  const bool unclear = c.family == LlamaFamily::kMistral && listed.is_array() &&
+                       std::ranges::any_of(listed, [](const json& type) { return type == kFull; });
+  refuseUnless(!unclear, source,
+               "full_attention in layer_types of a mistral model is not supported");
+  for (std::int64_t i = 0; i < layers; ++i)
+    sliding.push_back(listed.is_array() ? listed[static_cast<std::size_t>(i)] == kSliding
+                                        : i >= first);
   return sliding;
 }
 
-std::int64_t slidingWindow(const LlamaConfig& c, const json& j, const std::string& source) {
+void readWindow(LlamaConfig& c, const json& j, const std::string& source) {
   const FamilyTraits& traits = traitsOf(c.family);
-  if (traits.window == 0 || (isQwen(c.family) && !j.value("use_sliding_window", false))) return 0;
-  if (j.contains("sliding_window") && j["sliding_window"].is_null()) return 0;
-  const std::int64_t sliding = slidingLayers(c, j, source);
-  refuseUnless(sliding == 0 || sliding == c.num_hidden_layers, source,
-               "a window in " + std::to_string(sliding) + " of " +
-                   std::to_string(c.num_hidden_layers) +
-                   " layers is not supported, only in all or in none");
-  if (sliding == 0) return 0;
-  return j.contains("sliding_window") ? positive(j, "sliding_window", source) : traits.window;
+  if (traits.window == 0 || (isQwen(c.family) && !j.value("use_sliding_window", false))) return;
+  if (j.contains("sliding_window") && j["sliding_window"].is_null()) return;
+  const std::vector<bool> sliding = slidingLayers(c, j, source);
+  if (std::ranges::find(sliding, true) == sliding.end()) return;
+  c.sliding_window =
+      j.contains("sliding_window") ? positive(j, "sliding_window", source) : traits.window;
+  for (std::size_t i = 0; i < sliding.size(); ++i)
+    if (!sliding[i]) c.layers_without_window.push_back(traces::Layer::of(i));
+}
+
+/// Returns layer_types of a configuration.
+std::vector<std::string> layerTypes(const LlamaConfig& c) {
+  std::vector<std::string> types(static_cast<std::size_t>(c.num_hidden_layers),
+                                 c.sliding_window > 0 ? kSliding : kFull);
+  for (const traces::Layer layer : c.layers_without_window) types[layer.index()] = kFull;
+  return types;
 }
 
 void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
@@ -128,7 +143,7 @@ void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
   c.output_bias = c.family != LlamaFamily::kQwen2 && said;
   c.head_norm = c.family == LlamaFamily::kQwen3;
   c.attention_sinks = j.value("attention_sinks", false);
-  c.sliding_window = slidingWindow(c, j, source);
+  readWindow(c, j, source);
 }
 
 LlamaConfig fromJson(const json& j, const std::string& source) {
@@ -196,13 +211,8 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
   if (attention_sinks) config["attention_sinks"] = true;  // a key that only RingScope uses
   if (traits.window > 0)
     config["sliding_window"] = sliding_window > 0 ? json(sliding_window) : json();
-  if (isQwen(family)) {
-    config["use_sliding_window"] = sliding_window > 0;
-    config["max_window_layers"] = sliding_window > 0 ? 0 : num_hidden_layers;
-    config["layer_types"] =
-        std::vector<std::string>(static_cast<std::size_t>(num_hidden_layers),
-                                 sliding_window > 0 ? "sliding_attention" : "full_attention");
-  }
+  if (isQwen(family)) config["use_sliding_window"] = sliding_window > 0;
+  if (isQwen(family) || !layers_without_window.empty()) config["layer_types"] = layerTypes(*this);
   return config;
 }
 

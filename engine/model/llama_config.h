@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/model/rope_scaling.h"
+#include "traces/format/schema/ids.h"
 
 namespace ringscope::engine {
 
@@ -33,6 +35,7 @@ struct LlamaConfig {
   bool head_norm = false;        ///< RMS norm of each head of q and k, before the rotary embedding
   bool attention_sinks = false;  ///< one learnt logit per query head in every softmax
   std::int64_t sliding_window = 0;  ///< keys that a token attends, including itself; 0: all
+  std::vector<traces::Layer> layers_without_window;  ///< only some layers; they attend all keys
   std::optional<RopeScaling> rope_scaling;
 
   /// Returns the scale of attention scores: 1/sqrt(head_dim).
@@ -41,8 +44,7 @@ struct LlamaConfig {
   /// Parses the text of config.json; errors call it `source`. Reads the rotary base from
   /// rope_parameters (new) or rope_theta (old). Throws inputError that names an unsupported part or
   /// setting. Unsupported parts are those of refuseUnsupportedParts() and other model types.
-  /// Unsupported settings are other rotary scalings, other activations, biases of the MLP, and a
-  /// window in only some layers.
+  /// Unsupported settings are other rotary scalings, other activations, and biases of the MLP.
   static LlamaConfig parse(const std::string& text, const std::string& source);
   static LlamaConfig load(const std::string& folder);
   /// Returns the configuration as the contents of config.json.

@@ -45,9 +45,9 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       slices_(tp_, setup.model),
       weights_(replicaForRank(initial, setup, slices_, context.device)),
       layout_(setup.layout),
-      attention_(Mask::of(setup.run),
-                 [this](const Mask& mask) {
-                   recordSchedules(context_, setup_.run, layout_, mask, train_step_);
+      attention_(setup.masks, setup.model.num_hidden_layers,
+                 [this](const Mask& mask, const std::vector<Layer>& layers) {
+                   recordSchedules(context_, setup_.run, layout_, mask, train_step_, layers);
                    return makeAttention(context_, setup_.run, layout_, mask,
                                         Softmax{setup_.model.attentionScale(),
                                                 {setup_.run.dropout, setup_.run.seed}});
@@ -229,11 +229,10 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   if (context_.rank() != GroupRank::of(0) || tp_.rank() != GroupRank::of(0)) return;
   if (!context_.observer.recording()) return;
   const Batch own = DataSeams::ofDpRank(context_.seamPlace({train_step}), setup_.batches);
-  const Mask mask = Mask::of(setup_.run);
   traces::IntentRecord meant;
   meant.mask = setup_.run.mask;
-  meant.window = mask.window;
-  if (meant.mask == traces::MaskKind::kDocuments) meant.documents = own.maskFor(mask, 0).documents;
+  if (meant.mask == traces::MaskKind::kDocuments)
+    meant.documents = own.maskFor(setup_.masks.mask, 0).documents;
   meant.balance = *setup_.run.balance;
   meant.positions = countsWholeSequence(own) ? traces::PositionRule::kWholeSequence
                                              : traces::PositionRule::kEachDocument;
@@ -243,11 +242,27 @@ void RankTrainer::recordIntent(std::int32_t train_step) {
   const Mesh& mesh = context_.groups.mesh();
   for (const WorldRank first : mesh.tpGroup(context_.worldRank()))
     for (const WorldRank rank : mesh.cpGroup(first)) meant.ranks.push_back(rank);
-  meant.train_step = intent_ ? intent_->train_step : train_step;
-  if (intent_ == meant) return;
-  meant.train_step = train_step;
-  intent_ = meant;
-  context_.observer.record(meant);
+  meant.train_step = intents_.empty() ? train_step : intents_.front().train_step;
+  std::vector<traces::IntentRecord> all = byMask(meant);
+  if (intents_ == all) return;
+  intents_ = std::move(all);
+  for (traces::IntentRecord& intent : intents_) {
+    intent.train_step = train_step;
+    context_.observer.record(intent);
+  }
+}
+
+/// Returns an intent for each mask of the layers.
+std::vector<traces::IntentRecord> RankTrainer::byMask(const traces::IntentRecord& meant) const {
+  std::vector<traces::IntentRecord> all;
+  for (const Mask& mask : setup_.masks.all()) {
+    traces::IntentRecord& intent = all.emplace_back(meant);
+    intent.layers = setup_.masks.layersWith(all.size() - 1, setup_.model.num_hidden_layers);
+    intent.window = mask.window;
+    if (meant.mask == traces::MaskKind::kWindow && mask.window == 0)
+      intent.mask = traces::MaskKind::kCausal;
+  }
+  return all;
 }
 
 RankStep RankTrainer::report(const Result& result) const {

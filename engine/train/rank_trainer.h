@@ -3,6 +3,7 @@
 
 #include "engine/attention/strategies/registry.h"
 #include "engine/data/batch.h"
+#include "engine/kernels/layer_masks.h"
 #include "engine/model/llama_model.h"
 #include "engine/train/adamw.h"
 #include "engine/train/checkpoint.h"
@@ -19,6 +20,7 @@ struct TrainSetup {
   const TrainConfig& config;
   traces::RunSpec run;  ///< with all defaults filled in
   LlamaConfig model;
+  LayerMasks masks;    ///< of sequences that are one document
   ShardLayout layout;  ///< with kPerDocument, of a sequence that is one document
   at::ScalarType type;
   const BatchSource& batches;
@@ -75,6 +77,7 @@ class RankTrainer {
   void recordOwnLoss(const traces::Place& place, const LocalLoss& own);
   static bool countsWholeSequence(const Batch& own);
   void recordIntent(std::int32_t train_step);
+  std::vector<traces::IntentRecord> byMask(const traces::IntentRecord& meant) const;
 
   RankContext& context_;
   const TrainSetup& setup_;
@@ -87,8 +90,8 @@ class RankTrainer {
   LlamaModel model_;
   AdamW optimizer_;
   std::int32_t train_step_ = 0;
-  at::Tensor rotary_rows_;                      // [S_local]; undefined: use position ids
-  std::optional<traces::IntentRecord> intent_;  // the intent that was recorded last
+  at::Tensor rotary_rows_;                     // [S_local]; undefined: use position ids
+  std::vector<traces::IntentRecord> intents_;  // those that were recorded last
 };
 
 }  // namespace ringscope::engine

@@ -43,6 +43,14 @@ traces::RunSpec describeRun(const TrainConfig& c, const LlamaConfig& m,
   return run;
 }
 
+LayerMasks layerMasks(const TrainConfig& asked, const LlamaConfig& model,
+                      const traces::RunSpec& run) {
+  LayerMasks masks{Mask::of(run)};
+  if (masks.mask.window != Mask::of(asked).window)
+    masks.without_window = model.layers_without_window;
+  return masks;
+}
+
 std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,
                                                    const LlamaConfig& model,
                                                    const BatchSource& batches) {

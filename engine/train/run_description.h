@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "engine/kernels/layer_masks.h"
 #include "engine/train/rank_trainer.h"
 #include "traces/format/schema/run_spec.h"
 
@@ -13,6 +14,11 @@ namespace ringscope::engine {
 /// mistakes were injected.
 traces::RunSpec describeRun(const TrainConfig& config, const LlamaConfig& model,
                             const BatchSource& batches);
+
+/// Returns the masks of the model's layers in this run, of sequences that are one document. A
+/// window that the user `asked` for holds in all layers; the model's own may hold in some.
+LayerMasks layerMasks(const TrainConfig& asked, const LlamaConfig& model,
+                      const traces::RunSpec& run);
 
 /// Returns the settings that a resumed run must share with the run that saved the checkpoint, by
 /// the option that decides each. "the data" is a hash, and "the model" is its configuration. The

@@ -19,8 +19,8 @@ SharedProgress::SharedProgress(const TrainSetup& setup, traces::Recorder* record
       recorder_(recorder),
       hooks_(hooks),
       memory_(std::move(memory)),
-      verification_(StepVerifier(setup.model, setup.layout, Mask::of(setup.run), setup.type,
-                                 setup.run.fp8, setup.run.tp, setup.run.device, setup.run.ulysses),
+      verification_(StepVerifier(setup.model, setup.layout, setup.masks, setup.type, setup.run.fp8,
+                                 setup.run.tp, setup.run.device, setup.run.ulysses),
                     recorder, CapturePolicy::parse(setup.run.capture),
                     [this, &gate](const auto& diffs) {
                       if (hooks_.on_diffs) hooks_.on_diffs(diffs);

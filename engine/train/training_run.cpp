@@ -227,7 +227,8 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   const std::int64_t length = batches->sequenceLength();
   const ShardLayout layout = seams.buffers.layout(length, config.cp, *run.balance, {{0, length}});
   const LlamaWeights initial = weightsOf(config, model, type);
-  const TrainSetup setup{config, run, model, layout, type, *batches, lasting};
+  const TrainSetup setup{config, run,  model,    layerMasks(config, model, run),
+                         layout, type, *batches, lasting};
   const RankThreadOptions options = optionsOf(config, recorder, hooks, switches);
   if (recorder) {
     recorder->record(run);

@@ -7,11 +7,11 @@
 
 namespace ringscope::engine {
 
-LayerAttention attended(AttentionOp& op, const LayerAttention& in) {
+LayerAttention attended(AttentionOp& op, const LayerAttention& in, Layer layer) {
   LayerAttention a{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
-  const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
+  const AttentionResult result = op.forward(in.q, in.k, in.v, layer);
   const AttentionResult stored{in.out.defined() ? in.out : result.out, result.lse};
-  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, stored, Layer::of(0));
+  const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, stored, layer);
   a.out = result.out;
   a.lse = result.lse;
   a.dq = g.dq;
@@ -29,10 +29,10 @@ LayerAttention asUsed(LayerAttention in, bool fp8) {
   return in;
 }
 
-QuantisationError::QuantisationError(AttentionOp& exact, const LayerAttention& in) {
+QuantisationError::QuantisationError(AttentionOp& exact, const LayerAttention& in, Layer layer) {
   const LayerAttention inputs{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}};
-  unrounded_ = attended(exact, inputs);
-  rounded_ = attended(exact, asUsed(inputs, true));
+  unrounded_ = attended(exact, inputs, layer);
+  rounded_ = attended(exact, asUsed(inputs, true), layer);
 }
 
 double QuantisationError::of(at::Tensor LayerAttention::*result) const {

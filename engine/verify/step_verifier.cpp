@@ -49,14 +49,27 @@ Place placeFor(std::int32_t train_step, Layer layer, Direction direction) {
   return {train_step, layer, direction, {}};
 }
 
-/// An operator for each sequence whose documents differ, in their order, or one for all.
+/// Returns the number of sequences whose documents differ; 1 if all are alike.
+std::int64_t countUnlikeSequences(const Batch& batch) {
+  return std::max<std::int64_t>(1, std::ssize(batch.cu_seqlens));
+}
+
+/// Makes an operator of one mask: one for each sequence whose documents differ, in their order, or
+/// one for all.
 template <typename Make>
 std::unique_ptr<AttentionOp> bySequence(const Batch& batch, const Mask& mask, Make make) {
   std::vector<std::unique_ptr<AttentionOp>> rows;
-  const auto masks = std::max<std::size_t>(1, batch.cu_seqlens.size());
-  for (std::size_t i = 0; i < masks; ++i)
-    rows.push_back(make(batch.maskFor(mask, static_cast<std::int64_t>(i))));
+  for (std::int64_t i = 0; i < countUnlikeSequences(batch); ++i)
+    rows.push_back(make(batch.maskFor(mask, i), i));
   return std::make_unique<RowAttention>(std::move(rows));
+}
+
+/// Makes an operator of all masks.
+template <typename Make>
+std::unique_ptr<AttentionOp> byLayer(const Batch& batch, const LayerMasks& masks, Make make) {
+  std::vector<std::unique_ptr<AttentionOp>> ops;
+  for (const Mask& mask : masks.all()) ops.push_back(bySequence(batch, mask, make));
+  return std::make_unique<LayeredAttention>(masks, std::move(ops));
 }
 
 /// A layer's sinks, [Hq], the same on all ranks; undefined: none.
@@ -84,12 +97,12 @@ TensorVariance joinedBatch(const std::vector<AttentionVariance>& parts,
 }  // namespace
 
 std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
-  return bySequence(batch, mask_, [this](const Mask& mask) {
+  return byLayer(batch, masks_, [this](const Mask& mask, std::int64_t) {
     return std::make_unique<ReferenceAttention>(mask, config_.attentionScale());
   });
 }
 std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) const {
-  auto whole = bySequence(batch, mask_, [this, fp8](const Mask& mask) {
+  auto whole = byLayer(batch, masks_, [this, fp8](const Mask& mask, std::int64_t) {
     return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8);
   });
   return std::make_unique<AttentionOnDevice>(std::move(whole), where_);
@@ -106,10 +119,9 @@ ShardLayout StepVerifier::ring(const Batch& batch, std::int64_t sequence) const 
 std::unique_ptr<AttentionOp> StepVerifier::mergingDevice(const Batch& batch) const {
   constexpr int kFewBlocks = 8;
   if (layout_.cpSize() / ulysses_ <= kFewBlocks) return device(batch, fp8_);
-  std::int64_t sequence = 0;
-  auto whole = bySequence(batch, mask_, [&](const Mask& mask) {
-    return std::make_unique<BlockedAttention>(ring(batch, sequence++), mask,
-                                              config_.attentionScale(), fp8_);
+  auto whole = byLayer(batch, masks_, [&](const Mask& mask, std::int64_t sequence) {
+    return std::make_unique<BlockedAttention>(ring(batch, sequence), mask, config_.attentionScale(),
+                                              fp8_);
   });
   return std::make_unique<AttentionOnDevice>(std::move(whole), where_);
 }
@@ -140,19 +152,23 @@ DiffRecord StepVerifier::sinkDiff(const Place& place, const std::vector<RankStep
   return diff;
 }
 
-MergedBlocks StepVerifier::blocks(const Batch& batch, std::int64_t sequence) const {
-  return MergedBlocks::of(ring(batch, sequence), batch.maskFor(mask_, sequence));
+std::vector<MergedBlocks> StepVerifier::blocks(const Batch& batch, const Mask& mask) const {
+  std::vector<MergedBlocks> blocks;
+  for (std::int64_t i = 0; i < countUnlikeSequences(batch); ++i)
+    blocks.push_back(MergedBlocks::of(ring(batch, i), batch.maskFor(mask, i)));
+  return blocks;
 }
 
 AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batch& batch,
+                                         const Mask& mask,
                                          const std::vector<MergedBlocks>& blocks) const {
   if (blocks.size() < 2)
-    return attentionVariance(exact, batch.maskFor(mask_, 0), blocks.front(),
+    return attentionVariance(exact, batch.maskFor(mask, 0), blocks.front(),
                              config_.attentionScale(), type_);
   std::vector<AttentionVariance> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto sequence = static_cast<std::int64_t>(i);
-    all.push_back(attentionVariance(sequenceOf(exact, sequence), batch.maskFor(mask_, sequence),
+    all.push_back(attentionVariance(sequenceOf(exact, sequence), batch.maskFor(mask, sequence),
                                     blocks[i], config_.attentionScale(), type_));
   }
   AttentionVariance whole;
@@ -166,9 +182,9 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
                                               const Batch& batch, const MapSink& maps) const {
   const BatchLayout layout(layout_, batch);
   const auto exact_attention = reference(batch), device_attention = device(batch, false);
-  std::vector<MergedBlocks> merged;  // of all sequences, or of each where their documents differ
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, batch.cu_seqlens.size()); ++i)
-    merged.push_back(blocks(batch, static_cast<std::int64_t>(i)));
+  const std::vector<Mask> masks = masks_.all();
+  std::vector<std::vector<MergedBlocks>> merged;  // by mask
+  for (const Mask& mask : masks) merged.push_back(blocks(batch, mask));
   Isolated found;
   for (Layer layer = Layer::of(0); layer.index() < ranks.front().layers.size();
        layer = layer.next()) {
@@ -178,11 +194,12 @@ StepVerifier::Isolated StepVerifier::isolated(std::int32_t train_step,
     in.sinks = sinks;
     exact_attention->setSinks(sinks);
     device_attention->setSinks(sinks);
-    const LayerAttention exact = attended(*exact_attention, in),
-                         one_device = attended(*device_attention, in);
-    const AttentionVariance expected = variance(exact, batch, merged);
+    const LayerAttention exact = attended(*exact_attention, in, layer),
+                         one_device = attended(*device_attention, in, layer);
+    const std::size_t by_mask = masks_.indexFor(layer);
+    const AttentionVariance expected = variance(exact, batch, masks[by_mask], merged[by_mask]);
     std::optional<QuantisationError> quantisation;
-    if (fp8_) quantisation.emplace(*exact_attention, actual);
+    if (fp8_) quantisation.emplace(*exact_attention, actual, layer);
     for (const TensorRow& row : kAttentionTensors) {
       if (!row.variance || !isComparable(exact.*row.field)) continue;
       DiffRecord diff;

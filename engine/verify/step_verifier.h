@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/data/batch_layout.h"
+#include "engine/kernels/layer_masks.h"
 #include "engine/model/llama_model.h"
 #include "engine/plan.h"
 #include "engine/verify/rounding_variance.h"
@@ -33,15 +34,16 @@ struct RankStep {
 class StepVerifier {
  public:
   /// `layout` is the layout of all sequences; with kPerDocument, of a sequence that is one
-  /// document. With `fp8`, the run and the one device round q, k and v to e4m3. The weights are
-  /// split over `tp` ranks. Attention of the run and of the one device is computed on `where`.
-  /// Groups of `ulysses` neighbouring ranks share heads, and merge nothing among themselves.
-  StepVerifier(const LlamaConfig& config, const ShardLayout& layout, Mask mask, at::ScalarType type,
-               bool fp8 = false, int tp = 1, traces::Device where = traces::Device::kCpu,
-               int ulysses = 1)
+  /// document. `masks` are those of sequences that are one document. With `fp8`, the run and the
+  /// one device round q, k and v to e4m3. The weights are split over `tp` ranks. Attention of the
+  /// run and of the one device is computed on `where`. Groups of `ulysses` neighbouring ranks share
+  /// heads, and merge nothing among themselves.
+  StepVerifier(const LlamaConfig& config, const ShardLayout& layout, LayerMasks masks,
+               at::ScalarType type, bool fp8 = false, int tp = 1,
+               traces::Device where = traces::Device::kCpu, int ulysses = 1)
       : config_(config),
         layout_(layout),
-        mask_(std::move(mask)),
+        masks_(std::move(masks)),
         type_(type),
         fp8_(fp8),
         tp_(tp),
@@ -89,8 +91,9 @@ class StepVerifier {
   std::unique_ptr<AttentionOp> mergingDevice(const Batch& batch) const;
   /// Returns the layout of the ring of one sequence. Ranks that share heads count as one rank.
   ShardLayout ring(const Batch& batch, std::int64_t sequence) const;
-  MergedBlocks blocks(const Batch& batch, std::int64_t sequence) const;
-  AttentionVariance variance(const LayerAttention& exact, const Batch& batch,
+  /// Returns the blocks of all sequences, or of each if their documents differ.
+  std::vector<MergedBlocks> blocks(const Batch& batch, const Mask& mask) const;
+  AttentionVariance variance(const LayerAttention& exact, const Batch& batch, const Mask& mask,
                              const std::vector<MergedBlocks>& blocks) const;
   /// The diff of the sinks' gradient in a layer, of the results that its backward used.
   static traces::DiffRecord sinkDiff(const traces::Place& place, const std::vector<RankStep>& ranks,
@@ -100,7 +103,7 @@ class StepVerifier {
 
   LlamaConfig config_;
   ShardLayout layout_;
-  Mask mask_;
+  LayerMasks masks_;
   at::ScalarType type_;
   bool fp8_;
   int tp_;

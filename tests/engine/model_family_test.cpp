@@ -6,17 +6,22 @@
 
 #include "tests/engine/llama_reference.h"
 #include "tests/engine/mesh_training.h"
+#include "tests/engine/sample_training.h"
 #include "tests/support/expect_error.h"
 #include "traces/analysis/diff/summary.h"
+#include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/trace_check.h"
 #include "traces/format/core/input_file.h"
+#include "traces/format/schema/work.h"
 
 namespace ringscope::engine {
 namespace {
 
 using test::MeshCase;
 
-const std::vector<std::string> kFamily = {"mistral",    "qwen2",        "qwen3",
-                                          "llama_yarn", "llama_linear", "llama_dynamic"};
+const std::vector<std::string> kFamily = {"mistral",      "qwen2",        "qwen3",
+                                          "llama_yarn",   "llama_linear", "llama_dynamic",
+                                          "qwen2_window", "qwen3_layers"};
 
 /// Returns meshes for 4 query heads and 2 KV heads; at tp 4 each KV head is on two ranks.
 std::vector<MeshCase> familyCases() {
@@ -103,6 +108,7 @@ TEST(ModelFamilyTest, AConfigurationIsTheSameAfterItWasWritten) {
     EXPECT_EQ(again.output_bias, config.output_bias);
     EXPECT_EQ(again.head_norm, config.head_norm);
     EXPECT_EQ(again.sliding_window, config.sliding_window);
+    EXPECT_EQ(again.layers_without_window, config.layers_without_window);
     EXPECT_EQ(again.tie_word_embeddings, config.tie_word_embeddings);
     EXPECT_EQ(again.toJson("float32"), written);
   }
@@ -122,10 +128,65 @@ TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
   EXPECT_ERROR(LlamaConfig::parse(configText("llama", R"(,"partial_rotary_factor":0.5)"), "config"),
                ErrorCode::kInput, "partial_rotary_factor 0.5 is not supported");
   EXPECT_ERROR(
+      LlamaConfig::parse(
+          configText("mistral", R"(,"layer_types":["full_attention","full_attention"])"), "config"),
+      ErrorCode::kInput, "full_attention in layer_types of a mistral model");
+  EXPECT_ERROR(LlamaConfig::parse(configText("qwen3", R"(,"use_sliding_window":true,)"
+                                                      R"("layer_types":["full_attention"])"),
+                                  "config"),
+               ErrorCode::kInput, "layer_types lists 1 layers of 2");
+}
+
+TEST(ModelFamilyTest, ReadsTheLayersWithAWindowFromTheOldForm) {
+  const auto config =
       LlamaConfig::parse(configText("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,)"
                                              R"("max_window_layers":1)"),
-                         "config"),
-      ErrorCode::kInput, "a window in 1 of 2 layers is not supported");
+                         "config");
+  EXPECT_EQ(config.sliding_window, 8);
+  EXPECT_EQ(config.layers_without_window, std::vector<Layer>{Layer::of(0)});
+}
+
+/// Records qwen3_layers, whose first layer has a window of 9 and whose second has none, on 4 cp
+/// ranks.
+std::shared_ptr<traces::Trace> recordedLayers(const std::string& strategy,
+                                              const std::vector<std::string>& mistakes,
+                                              const std::string& path) {
+  MeshCase c{{1, 1, 4}, strategy};
+  c.folder = "family/qwen3_layers";
+  TrainConfig config = c.config();
+  config.steps = 1;
+  config.capture = "full";
+  config.mistakes = mistakes;
+  return recorded(config, path);
+}
+
+TEST(ModelFamilyTest, ARecordingKnowsTheMaskOfEachLayer) {
+  for (const char* strategy : {"ring", "all_gather", "ulysses"}) {
+    SCOPED_TRACE(strategy);
+    test::TempDir dir;
+    const auto trace = recordedLayers(strategy, {}, dir.file("right"));
+    const WorldRank rank = WorldRank::of(0);
+    EXPECT_EQ(trace->intent(0, rank, Layer::of(0))->window, 9);
+    EXPECT_EQ(trace->intent(0, rank, Layer::of(1))->mask, traces::MaskKind::kCausal);
+    const auto pairs = [&](int layer) {
+      return traces::pairsPerHead(
+          *trace->schedule(0, rank, traces::Direction::kForward, Layer::of(layer)));
+    };
+    EXPECT_LT(pairs(0), pairs(1));
+    const auto diagnosis = traces::diagnose(*trace);
+    EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
+    const auto check = traces::checkTrace(*trace);
+    EXPECT_FALSE(check.layers.empty());
+    for (const auto& layer : check.layers) EXPECT_TRUE(layer.right()) << layer.pass.layer.value();
+  }
+}
+
+TEST(ModelFamilyTest, ADroppedWindowIsNamedThoughAnotherLayerHasNone) {
+  test::TempDir dir;
+  const auto wrong = traces::diagnose(*recordedLayers("ring", {"mask_dropped"}, dir.file("wrong")));
+  ASSERT_EQ(wrong.findings().size(), 1u) << traces::toText(wrong);
+  EXPECT_EQ(wrong.findings().front().rule, "mask_dropped");
+  EXPECT_EQ(wrong.findings().front().place.layer, Layer::of(0));
 }
 
 TEST(ModelFamilyTest, NamesThePartsOfAnUnsupportedModel) {

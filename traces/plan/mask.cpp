@@ -13,6 +13,12 @@ Mask Mask::of(const RunSpec& run) {
   return causalMask();
 }
 
+Mask Mask::withoutWindow() const {
+  Mask mask = *this;
+  mask.window = 0;
+  return mask;
+}
+
 Mask Mask::slidingWindow(std::int64_t window) {
   if (window < 1)
     throw usageError("a window sees at least 1 key, the query's own; " + std::to_string(window) +

@@ -23,6 +23,8 @@ struct Mask : PieceRule {
   /// …, S] (cu_seqlens). Throws usageError when the lengths do not rise from 0 to at most `length`.
   static Mask packed(const std::vector<std::int64_t>& cu_seqlens, std::int64_t length);
 
+  /// Returns the same mask without its sliding window.
+  Mask withoutWindow() const;
   /// Reports whether every query attends every key.
   bool isFull() const { return !causal && window == 0 && documents.empty(); }
   bool allows(TokenIndex query, TokenIndex key) const;

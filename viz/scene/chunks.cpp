@@ -42,7 +42,7 @@ std::vector<ShardRun> cutAt(const std::set<std::int64_t>& borders, std::vector<S
 GroupPass::GroupPass(const Trace& trace, const Place& pass, const std::vector<WorldRank>& ranks)
     : trace_(trace), train_step_(pass.train_step), ranks_(ranks), rows_(ranks.size()) {
   for (const WorldRank rank : ranks_)
-    schedules_.push_back(trace.schedule(pass.train_step, rank, pass.direction));
+    schedules_.push_back(trace.schedule(pass.train_step, rank, pass.direction, pass.layer));
   cutSequence();
   too_many_ = chunks_.size() > kMostChunks;
   if (!too_many_) placeRows();

@@ -13,8 +13,8 @@ using traces::ShardRun;
 using traces::TokenRun;
 
 Meant::Meant(const traces::Trace& trace, std::int32_t train_step,
-             const std::vector<WorldRank>& ranks)
-    : intent_(ranks.empty() ? nullptr : trace.intent(train_step, ranks.front())),
+             const std::vector<WorldRank>& ranks, Layer layer)
+    : intent_(ranks.empty() ? nullptr : trace.intent(train_step, ranks.front(), layer)),
       advice_(traces::maskAdvice(trace)),
       documents_advice_(traces::isForeign(trace) ||
                                 (intent_ && intent_->mask == traces::MaskKind::kDocuments)

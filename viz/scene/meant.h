@@ -13,10 +13,11 @@
 
 namespace ringscope::viz {
 
-/// The recorded intent of a group of ranks at a training step.
+/// The recorded intent of a group of ranks at a training step. The mask is that of `layer`.
 class Meant {
  public:
-  Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks);
+  Meant(const traces::Trace& trace, std::int32_t train_step, const std::vector<WorldRank>& ranks,
+        Layer layer = Layer::none());
 
   bool recorded() const { return intent_ != nullptr; }
   /// (query, key) pairs that the mask has between the tokens of two runs of one stride; nothing

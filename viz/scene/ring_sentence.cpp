@@ -37,7 +37,7 @@ class Sentence {
         rank_(rank),
         schedule_(pass.schedule(rank.rank)),
         stages_(trace.stagesAt(rank.place, rank.rank)),
-        meant_(trace, rank.place.train_step, pass.ranks()) {}
+        meant_(trace, rank.place.train_step, pass.ranks(), rank.place.layer) {}
 
   std::string words() const {
     const std::string who = "rank " + toString(rank_.rank);

@@ -31,7 +31,7 @@ int countRingSteps(const traces::Trace& trace, traces::Place place,
                    const std::vector<WorldRank>& ranks) {
   int steps = 0;
   for (const WorldRank rank : ranks)
-    if (const auto* schedule = trace.schedule(place.train_step, rank, place.direction))
+    if (const auto* schedule = trace.schedule(place.train_step, rank, place.direction, place.layer))
       for (const auto& stage : schedule->stages)
         steps = std::max(steps, stage.ring_step.value() + 1);
   place.stage = RingStep::of(std::numeric_limits<RingStep::Value>::max());

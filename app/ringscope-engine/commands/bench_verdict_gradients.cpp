@@ -87,7 +87,8 @@ void judgeGradients(const GradientType& type, const BenchOptions& options, std::
   const std::int64_t length = step.batch.input_ids.size(1);
   const int cp = options.ranks.empty() ? 1 : options.ranks[random() % options.ranks.size()];
   const engine::ShardLayout layout(length, cp);
-  const engine::StepVerifier verifier(step.config, layout, step.mask, type.type, type.fp8);
+  const engine::StepVerifier verifier(step.config, layout, {.mask = step.mask}, type.type,
+                                      type.fp8);
   const UnshardedStep actual =
       cp > 1 ? ofRing(step, type, layout) : ofOneDevice(step, type, random);
   const auto unsharded = verifier.unsharded(step.weights, step.batch, actual.layers);

@@ -62,7 +62,7 @@ std::unique_ptr<ContextParallelOp> makeUlysses(RankContext& context, const trace
 }  // namespace
 
 void recordSchedules(RankContext& context, const traces::RunSpec& run, const ShardLayout& layout,
-                     const Mask& mask, std::int32_t train_step) {
+                     const Mask& mask, std::int32_t train_step, const std::vector<Layer>& layers) {
   if (!context.observer.recording()) return;
   const PlannedAttention planned{attendedLayout(context, layout),
                                  mask,
@@ -74,8 +74,10 @@ void recordSchedules(RankContext& context, const traces::RunSpec& run, const Sha
                                  run.order,
                                  run.model.heads,
                                  run.model.kv_heads};
-  for (const auto& schedule : plannedSchedules(planned, train_step))
+  for (auto& schedule : plannedSchedules(planned, train_step)) {
+    schedule.layers = layers;
     context.observer.record(schedule);
+  }
 }
 
 std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const traces::RunSpec& run,

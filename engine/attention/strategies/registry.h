@@ -14,8 +14,9 @@ std::unique_ptr<ContextParallelOp> makeAttention(RankContext& context, const tra
                                                  const ShardLayout& layout, const Mask& mask,
                                                  const Softmax& softmax);
 
-/// Records this rank's schedules, valid from `train_step` on.
+/// Records this rank's schedules of these layers (none: of all layers), valid from `train_step` on.
 void recordSchedules(RankContext& context, const traces::RunSpec& run, const ShardLayout& layout,
-                     const Mask& mask, std::int32_t train_step);
+                     const Mask& mask, std::int32_t train_step,
+                     const std::vector<Layer>& layers = {});
 
 }  // namespace ringscope::engine

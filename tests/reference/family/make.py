@@ -39,6 +39,13 @@ MODELS = {
     # A window, wider heads, stretched rotary wavelengths, another epsilon.
     "mistral": MistralConfig(**SHAPE, head_dim=16, sliding_window=12, rms_norm_eps=1e-5,
                              rope_parameters=LLAMA3),
+    # A window in the last layer only, in the old form and in the new one.
+    "qwen2_window": Qwen2Config(**SHAPE, use_sliding_window=True, sliding_window=12,
+                                max_window_layers=1,
+                                rope_parameters=dict(rope_type="default", rope_theta=1e6)),
+    "qwen3_layers": Qwen3Config(**SHAPE, head_dim=16, use_sliding_window=True, sliding_window=9,
+                                layer_types=["sliding_attention", "full_attention"],
+                                rope_parameters=dict(rope_type="default", rope_theta=1e6)),
     # YaRN: another ramp of wavelengths, and larger cos and sin.
     "llama_yarn": LlamaConfig(**SHAPE, head_dim=16,
                               rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=4.0,

@@ -33,8 +33,8 @@ std::vector<CoverageCounter::PlacedRun> CoverageCounter::withoutJumps(
 
 bool CoverageCounter::endsAtJumps(CoverageTally& tally, const AttentionMask& mask,
                                   const AttentionPass& pass, std::size_t seat) {
-  const ScheduleRecord* schedule =
-      trace_.schedule(pass.place.train_step, members_[seat], pass.place.direction);
+  const ScheduleRecord* schedule = trace_.schedule(pass.place.train_step, members_[seat],
+                                                   pass.place.direction, pass.place.layer);
   std::vector<Band> bands;
   for (const Event* piece : pass.attended[seat]) {
     const auto band = likelyBand(trace_, *piece);

@@ -175,7 +175,8 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   std::string lacks;
   const IntentRecord* first_meant = nullptr;
   for (std::size_t seat = 0; seat < members.size(); ++seat) {
-    const IntentRecord* meant = trace.intent(pass.place.train_step, members[seat]);
+    const IntentRecord* meant =
+        trace.intent(pass.place.train_step, members[seat], pass.place.layer);
     if (!meant) return unknown("needs a declaration of the mask", false);
     if (!first_meant) first_meant = meant;
     tallies.push_back(counter.count(pass, seat, *meant));

@@ -265,10 +265,10 @@ std::vector<std::int64_t> CoverageCounter::signature(const AttentionPass& pass) 
     (numbers.push_back(static_cast<std::int64_t>(values)), ...);
   };
   for (std::size_t seat = 0; seat < members_.size(); ++seat) {
-    const auto* schedule =
-        trace_.schedule(pass.place.train_step, members_[seat], pass.place.direction);
+    const auto* schedule = trace_.schedule(pass.place.train_step, members_[seat],
+                                           pass.place.direction, pass.place.layer);
     add(schedule ? schedule - trace_.schedules().data() : -1 - pass.place.train_step);
-    const auto* meant = trace_.intent(pass.place.train_step, members_[seat]);
+    const auto* meant = trace_.intent(pass.place.train_step, members_[seat], pass.place.layer);
     add(meant ? meant - trace_.intents().data() : -1, pass.attended[seat].size());
     for (const Event* piece : pass.attended[seat])
       add(piece->source_rank.value(), piece->q_begin, piece->q_end, piece->k_begin, piece->k_end,

@@ -13,7 +13,7 @@ using Members = std::vector<WorldRank>;
 
 /// Returns the declaration for the sequence of these ranks; null when there is none.
 const IntentRecord* meantFor(const Trace& trace, const Place& place, const Members& members) {
-  return members.empty() ? nullptr : trace.intent(place.train_step, members.front());
+  return members.empty() ? nullptr : trace.intent(place.train_step, members.front(), place.layer);
 }
 
 bool tokensDiffer(const Trace& trace, std::int32_t train_step, const Members& a, const Members& b) {

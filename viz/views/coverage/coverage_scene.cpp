@@ -39,11 +39,12 @@ class PassFiller {
     scene.wait_ns.assign(ranks, 0);
     for (const WorldRank rank : scene.ranks)
       scene.work_total.push_back(pairsPerHead(*pass.schedule(rank)));
-    const Meant meant(trace, viewed.train_step, scene.ranks);
+    const Meant meant(trace, viewed.train_step, scene.ranks, viewed.layer);
     scene.wanted_known = meant.recorded();
     scene.mask_advice = traces::maskAdvice(trace);
-    const auto* intent =
-        scene.ranks.empty() ? nullptr : trace.intent(viewed.train_step, scene.ranks.front());
+    const auto* intent = scene.ranks.empty()
+                             ? nullptr
+                             : trace.intent(viewed.train_step, scene.ranks.front(), viewed.layer);
     if (intent && intent->mask == traces::MaskKind::kCausal) scene.contiguous = contiguous();
     for (std::size_t q = 0; q < pass.chunks().size(); ++q)
       for (std::size_t k = 0; k < pass.chunks().size(); ++k)

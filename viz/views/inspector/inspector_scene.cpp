@@ -84,7 +84,7 @@ void addLse(InspectorScene& scene, const Trace& trace, const RingScene& ring) {
   const RingStep now = place.stage;
   const bool backward = place.direction == traces::Direction::kBackward;
   place.direction = traces::Direction::kForward;
-  const auto* schedule = trace.schedule(place.train_step, rank.rank, place.direction);
+  const auto* schedule = trace.schedule(place.train_step, rank.rank, place.direction, place.layer);
   if (!schedule) {
     scene.lse_note = noSchedule(trace);
     return;

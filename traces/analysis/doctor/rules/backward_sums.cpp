@@ -29,10 +29,12 @@ std::vector<std::vector<std::size_t>> tokensOfBlocks(const Trace& trace, const L
                                                      const std::vector<WorldRank>& members) {
   std::set<std::vector<std::size_t>> blocks;
   for (const WorldRank rank : members) {
-    const auto* schedule = trace.schedule(layer.pass.train_step, rank, Direction::kBackward);
+    const auto* schedule = trace.schedule(layer.pass.train_step, rank, Direction::kBackward,
+                                          layer.pass.layer, layer.pass.microbatch);
     const auto of_rank = std::ranges::count(layer.owners, rank);
-    const auto tokens = schedule ? attendedTokens(*schedule, layer.tokens.size())
-                                 : ownTokens(trace, layer.pass.train_step, rank, of_rank);
+    const auto tokens =
+        schedule ? attendedTokens(*schedule, layer.tokens.size())
+                 : ownTokens(trace, layer.pass.train_step, rank, of_rank, layer.pass.microbatch);
     std::vector<std::size_t> block;
     for (const TokenIndex token : tokens) {
       const auto found = std::ranges::lower_bound(layer.tokens, token);
@@ -179,7 +181,8 @@ DqReading readDq(const Trace& trace, const LayerPass& pass, const std::vector<Wo
   reading.is = dq->worst.ratio() <= kClear ? DqIs::kOfMerged : DqIs::kNeither;
   if (!blocks.empty() && (reading.is == DqIs::kNeither || tells))
     measureDq(reading, trace, layer, check.selection, blocks,
-              AttentionMask::of(*trace.intent(pass.train_step, members.front())));
+              AttentionMask::of(
+                  *trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch)));
   return reading;
 }
 
@@ -208,7 +211,7 @@ RuleResult checkLocalDeltaInBackward(const Trace& trace) {
   std::string missing;
   std::optional<LayerPass> neither;
   for (const LayerPass& pass : recordedLayers(trace).with_values)
-    for (const auto& members : sequenceGroups(trace)) {
+    for (const auto& members : sequenceGroups(trace, {pass.train_step, pass.microbatch})) {
       const DqReading reading = readDq(trace, pass, members, !right);
       if (reading.is == DqIs::kOfBlocksAlone)
         return found(localDeltaInBackwardFinding(pass, reading));

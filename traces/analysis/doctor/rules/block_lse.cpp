@@ -133,7 +133,7 @@ class BlockReader {
 
  private:
   const ScheduleRecord* schedule(WorldRank rank) const {
-    return trace_.schedule(pass_.place.train_step, rank, Direction::kForward);
+    return trace_.schedule(pass_.place.train_step, rank, Direction::kForward, pass_.place.layer);
   }
   std::int64_t firstHead(WorldRank rank) const {
     const ScheduleRecord* of_rank = schedule(rank);

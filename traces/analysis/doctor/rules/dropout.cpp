@@ -158,10 +158,11 @@ RuleResult checkDropoutRngReused(const Trace& trace) {
   constexpr int kFew = 2;
   MaskTally all;
   for (const LayerPass& pass : recordedLayers(trace).with_values)
-    for (const auto& members : sequenceGroups(trace)) {
+    for (const auto& members : sequenceGroups(trace, {pass.train_step, pass.microbatch})) {
       if (members.empty()) continue;
       const LayerTensors layer = findLayer(trace, pass, members);
-      const IntentRecord* intent = trace.intent(pass.train_step, members.front());
+      const IntentRecord* intent =
+          trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
       if (!intent || !hasDropoutTensors(layer)) continue;
       const MaskTally tally = compareMasks(trace, layer, AttentionMask::of(*intent));
       if (tally.unlike >= kFew && tally.unlike > tally.neither)

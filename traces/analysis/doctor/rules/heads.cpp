@@ -256,10 +256,11 @@ RuleResult checkGqaGroupBroken(const Trace& trace) {
   bool right = false, close = false;
   std::optional<LayerPass> unlike;
   for (const LayerPass& pass : recordedLayers(trace).with_values)
-    for (const auto& members : sequenceGroups(trace)) {
+    for (const auto& members : sequenceGroups(trace, {pass.train_step, pass.microbatch})) {
       if (members.empty()) continue;
       const LayerTensors layer = findLayer(trace, pass, members);
-      const IntentRecord* intent = trace.intent(pass.train_step, members.front());
+      const IntentRecord* intent =
+          trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
       if (!intent || !layer.blocking.empty() || !layer.complete(TensorKind::kLse)) continue;
       if (layer.kv_heads == 1) {
         right = true;

@@ -97,7 +97,8 @@ std::optional<Finding> skipped(const Trace& trace, WorldRank rank,
   }
   for (const auto& [pass, steps] : passes) {
     const Place& last = steps.last;
-    const ScheduleRecord* schedule = trace.schedule(last.train_step, rank, last.direction);
+    const ScheduleRecord* schedule =
+        trace.schedule(last.train_step, rank, last.direction, last.layer);
     if (!schedule || !recorded.contains(last.direction)) continue;
     for (const StageRecord& stage : schedule->stages) {
       if (!stage.forwards_kv || !(stage.ring_step < last.stage) ||

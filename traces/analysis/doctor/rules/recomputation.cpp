@@ -172,7 +172,7 @@ RuleResult checkRecomputeDiffers(const Trace& trace) {
   bool same = false;
   const RecordedLayers layers = recordedLayers(trace);
   for (const LayerPass& pass : layers.with_values)
-    for (const auto& members : sequenceGroups(trace)) {
+    for (const auto& members : sequenceGroups(trace, {pass.train_step, pass.microbatch})) {
       ForwardReading reading;
       for (const WorldRank rank : members) {
         reading = byBlocks(trace, pass, rank);
