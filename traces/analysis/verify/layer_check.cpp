@@ -96,7 +96,8 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   check.members = members;
   const LayerTensors layer = findLayer(trace, pass, members);
   const IntentRecord* intent =
-      members.empty() ? nullptr : trace.intent(pass.train_step, members.front());
+      members.empty() ? nullptr
+                      : trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
   check.skipped = hindrances(trace, layer, intent);
   if (!check.skipped.empty()) return check;
   check.skipped = layer.missing;

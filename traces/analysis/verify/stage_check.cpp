@@ -124,7 +124,8 @@ StageCheck checkStages(const Trace& trace, const LayerPass& pass,
   StageCheck check;
   const LayerTensors layer = findLayer(trace, pass, members);
   const IntentRecord* intent =
-      members.empty() ? nullptr : trace.intent(pass.train_step, members.front());
+      members.empty() ? nullptr
+                      : trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
   const auto hinders = hindrances(trace, layer, intent);
   if (!hinders.empty()) check.skipped = hinders.front();
   if (check.skipped.empty()) check.skipped = missingFor(direction, layer);

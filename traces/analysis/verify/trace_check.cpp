@@ -131,8 +131,10 @@ std::string toText(const HypothesesCheck& hypotheses) {
 }
 
 std::string toText(const LayerCheck& layer) {
-  std::string text = "step " + std::to_string(layer.pass.train_step) + " › layer " +
-                     toString(layer.pass.layer) + " › " + ranksOf(layer.members) + "\n";
+  std::string text =
+      "step " + std::to_string(layer.pass.train_step) + " › layer " + toString(layer.pass.layer) +
+      (layer.pass.microbatch > 0 ? " › microbatch " + std::to_string(layer.pass.microbatch) : "") +
+      " › " + ranksOf(layer.members) + "\n";
   for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
   const bool said = layer.fits == AttentionFits::kNothing && !layer.skipped.empty();
   if (!layer.fits_words.empty() && !said)
@@ -228,12 +230,13 @@ TraceCheck checkLayers(const Trace& trace, double work) {
   TraceCheck check;
   const auto [passes, without_values] = recordedLayers(trace);
   check.without_values = without_values;
-  const auto groups = sequenceGroups(trace);
-  const double share =
-      work / static_cast<double>(std::max<std::size_t>(1, passes.size() * groups.size()));
+  std::vector<std::pair<LayerPass, std::vector<WorldRank>>> layers;
   for (const LayerPass& pass : passes)
-    for (const auto& members : groups)
-      check.layers.push_back(checkedLayer(trace, pass, members, share));
+    for (auto& members : sequenceGroups(trace, {pass.train_step, pass.microbatch}))
+      layers.emplace_back(pass, std::move(members));
+  const double share = work / static_cast<double>(std::max<std::size_t>(1, layers.size()));
+  for (const auto& [pass, members] : layers)
+    check.layers.push_back(checkedLayer(trace, pass, members, share));
   takeBackLonelyLayers(check.layers);
   compareLayers(check.layers);
   return check;

@@ -193,4 +193,8 @@ Place Line::place(Direction direction) const {
   return place;
 }
 
+std::int32_t Line::microbatch() const {
+  return static_cast<std::int32_t>(std::min<std::int64_t>(whole("microbatch", 0), 1 << 20));
+}
+
 }  // namespace ringscope::traces

@@ -59,6 +59,8 @@ class Line {
   std::string_view written() const { return text_; }
   /// Returns the training step, layer and ring step of the line, with the given direction.
   Place place(Direction direction) const;
+  /// Returns the microbatch of the line; 0 when it names none.
+  std::int32_t microbatch() const;
 
  private:
   Line(std::shared_ptr<const std::string> whole, std::string_view text,

@@ -4,8 +4,10 @@ under context_parallel without their calls of ringscope. A few of them, or all w
 scripts/campaign undeclared_jobs sets."""
 
 import contextlib
+import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -86,6 +88,21 @@ class Undeclared(unittest.TestCase):
                     job = os.path.join(STRANGERS, "job.py")
                     found = self.first_finding(processes, "-m", "ringscope", job, name, fails=fails)
                     self.assertIn(found, expected)
+
+    @unittest.skipIf(program() is None, "the command line is not built")
+    def test_attention_is_judged_in_the_group_of_each_microbatch(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run")
+            job = os.path.join(STRANGERS, "job.py")
+            torchrun("-m", "ringscope", job, "GroupsByMicrobatch", processes=4, RINGSCOPE_RECORD=folder)
+            self.assertEqual(findings(folder), [])
+            done = subprocess.run([program(), "verify", folder, "--json"], capture_output=True, text=True, timeout=120)
+        judged = {}
+        for layer in json.loads(done.stdout)["layers"]:
+            if layer["tensors"] and layer["layer"] == 0:
+                judged.setdefault(layer["microbatch"], []).append(layer["ranks"])
+        self.assertEqual(judged, {0: [[0, 1, 2, 3]], 1: [[0, 1], [2, 3]]})
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipIf(program() is None, "the command line is not built")
     def test_example_jobs_without_their_declarations_have_the_same_first_finding(self):

@@ -32,11 +32,13 @@ std::optional<PlannedBlocks> PlannedBlocks::of(const Trace& trace, const LayerTe
   plan.first_head_ = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> attended(layer.tokens.size(), 0);
   for (const WorldRank rank : members) {
-    const auto* forward = trace.schedule(layer.pass.train_step, rank, Direction::kForward);
+    const auto* forward = trace.schedule(layer.pass.train_step, rank, Direction::kForward,
+                                         layer.pass.layer, layer.pass.microbatch);
     if (!forward) return std::nullopt;
     auto rows = rowsFor(*forward, layer);
     if (!rows) return std::nullopt;
-    const auto* backward = trace.schedule(layer.pass.train_step, rank, Direction::kBackward);
+    const auto* backward = trace.schedule(layer.pass.train_step, rank, Direction::kBackward,
+                                          layer.pass.layer, layer.pass.microbatch);
     for (const std::size_t row : *rows)
       attended[row] += forward->q_head_end - forward->q_head_begin;
     plan.first_head_ = std::min(plan.first_head_, forward->q_head_begin);
@@ -58,7 +60,8 @@ std::optional<PlannedBlocks> PlannedBlocks::ofRing(const Trace& trace, const Lay
     const WorldRank rank = members[static_cast<std::size_t>(seat)];
     const auto part = std::ranges::find(parts, rank, &RankTensor::rank);
     if (part == parts.end() || std::ssize(part->heads) != layer.heads ||
-        trace.schedule(layer.pass.train_step, rank, Direction::kForward))
+        trace.schedule(layer.pass.train_step, rank, Direction::kForward, layer.pass.layer,
+                       layer.pass.microbatch))
       return std::nullopt;
     ScheduleRecord& schedule = plan.ring_[rank];
     schedule.rank = rank;

@@ -50,7 +50,8 @@ class Finder {
     found_.pass = pass;
     found_.ranks = members.size();
     for (const WorldRank rank : members)
-      if (const ScheduleRecord* s = trace.schedule(pass.train_step, rank, Direction::kForward)) {
+      if (const ScheduleRecord* s = trace.schedule(pass.train_step, rank, Direction::kForward,
+                                                   pass.layer, pass.microbatch)) {
         first_head_ = std::min(first_head_, s->q_head_begin);
         for (const std::int64_t head : s->kv_heads)
           first_kv_head_ = std::min(first_kv_head_, std::max<std::int64_t>(head, 0));
@@ -94,12 +95,13 @@ class Finder {
       return std::nullopt;
     const std::int64_t heads = record.shape[1], rows = record.shape[2];
     Extent extent;
-    extent.tokens = ownTokens(trace_, found_.pass.train_step, record.rank, rows);
+    extent.tokens =
+        ownTokens(trace_, found_.pass.train_step, record.rank, rows, found_.pass.microbatch);
     extent.heads.resize(toIndex(heads));
     std::iota(extent.heads.begin(), extent.heads.end(), 0);
     if (!extent.tokens.empty()) return extent;
-    const auto* schedule =
-        trace_.schedule(found_.pass.train_step, record.rank, Direction::kForward);
+    const auto* schedule = trace_.schedule(found_.pass.train_step, record.rank, Direction::kForward,
+                                           found_.pass.layer, found_.pass.microbatch);
     if (!schedule) return std::nullopt;
     extent.tokens = attendedTokens(*schedule, toIndex(rows) + 1);
     if (extent.tokens.size() != toIndex(rows)) return std::nullopt;

@@ -28,7 +28,8 @@ PositionDocuments documentsByPositions(const Trace& trace, const LayerTensors& l
         trace.findTensor({TensorKind::kPositionIds}, {layer.pass.train_step}, part.rank);
     const auto values = record ? trace.values(*record) : std::nullopt;
     const std::int64_t rows = record && !record->shape.empty() ? record->shape.back() : 0;
-    const auto tokens = ownTokens(trace, layer.pass.train_step, part.rank, rows);
+    const auto tokens =
+        ownTokens(trace, layer.pass.train_step, part.rank, rows, layer.pass.microbatch);
     if (!values || rows == 0 || std::ssize(*values) < rows) return {};
     found.entries_differ = found.entries_differ || rowsDiffer(*values, rows);
     for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -35,7 +35,8 @@ std::optional<std::map<WorldRank, Attending>> ranksOfFirstHead(const Trace& trac
   std::map<WorldRank, Attending> ranks;
   std::int64_t first_head = 0;
   for (const WorldRank rank : std::set<WorldRank>(layer.owners.begin(), layer.owners.end())) {
-    const auto* schedule = trace.schedule(layer.pass.train_step, rank, Direction::kForward);
+    const auto* schedule = trace.schedule(layer.pass.train_step, rank, Direction::kForward,
+                                          layer.pass.layer, layer.pass.microbatch);
     if (!schedule) return std::nullopt;
     first_head =
         ranks.empty() ? schedule->q_head_begin : std::min(first_head, schedule->q_head_begin);

@@ -48,8 +48,7 @@ class EventLines {
                                : Direction::kForward;
     event.place = line.place(direction);
     event.rank = rank_.rank;
-    event.microbatch = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(line.whole("microbatch", 0), 0, 1 << 20));
+    event.microbatch = line.microbatch();
     event.pass = direction == Direction::kBackward  ? Pass::kBackward
                  : line.text("pass") == "recompute" ? Pass::kRecompute
                                                     : Pass::kForward;

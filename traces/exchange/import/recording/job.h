@@ -34,11 +34,13 @@ struct RecordedJob {
   /// The intention that the job declared, or that its model's configuration implies.
   std::optional<Line> declared;
   std::vector<GroupRecord> groups;
-  /// Ranks share the sequences of different microbatches with different ranks. No group and no
-  /// tokens are recorded then, since both hold for a whole training step.
+  /// Ranks share the sequences of different microbatches with different ranks. Groups and tokens
+  /// are recorded for each microbatch then, and none for a whole training step.
   bool changes_groups = false;
+  std::vector<GroupRecord> microbatch_groups;
   std::vector<IntentRecord> intents;
   std::vector<ShardRecord> shards;
+  std::vector<ShardRecord> microbatch_shards;  ///< where microbatches of a training step differ
   std::vector<ScheduleRecord> schedules;
   std::vector<TensorRecord> tensors;
   /// The readers of the tensors' values, by tensor id. A reader throws inputError when the values
@@ -54,8 +56,7 @@ struct RecordedJob {
   /// step.
   bool addShard(ShardRecord shard);
   /// Compares a shard with the same buffer's shard of an earlier microbatch. If only their tokens
-  /// differ, nothing tells which microbatch these belong to; leaves them out then, and returns
-  /// true.
+  /// differ, the training step as a whole has no tokens; leaves them out then, and returns true.
   bool forgetOtherTokens(const ShardRecord& later);
   /// Returns the indices of a rank's shards at a training step.
   const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
@@ -65,6 +66,8 @@ struct RecordedJob {
   /// Returns a shard with the tokens of a rank at a training step, from any of its buffers, or
   /// null.
   const ShardRecord* tokens(std::int32_t train_step, WorldRank rank) const;
+  /// Returns a shard with the tokens of a rank in a microbatch that differs from others, or null.
+  const ShardRecord* tokens(const StepMicrobatch& at, WorldRank rank) const;
 
  private:
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<std::size_t>> shards_of_;
@@ -116,7 +119,12 @@ class BufferNames {
 
 /// Adds the buffers that were cut, with names from BufferNames.
 void addShards(RecordedJob& job);
-/// Adds ring steps from the blocks that were attended; none when layers differ.
+/// Adds the buffers of each microbatch of the training steps whose microbatches differ. A buffer
+/// belongs to the microbatches whose attention over the buffer's group was called after the cut and
+/// before the next cut of the buffer.
+void addMicrobatchShards(RecordedJob& job);
+/// Adds ring steps from the blocks that were attended, for each microbatch where these differ; none
+/// when layers differ.
 void addSchedules(RecordedJob& job);
 /// Adds the declared intention, the arguments of attention, and sizes.
 void addRun(RecordedJob& job);

@@ -126,13 +126,13 @@ Mesh meshOfGroups(const RecordedJob& job) {
 
 /// Returns the groups within which a rank shares the sequence of each microbatch with attention. A
 /// rank that shares it with none is alone.
-std::map<std::pair<std::int32_t, std::int64_t>, std::set<std::vector<WorldRank>>>
-groupsByMicrobatch(const RankLines& rank) {
-  std::map<std::pair<std::int32_t, std::int64_t>, std::set<std::vector<WorldRank>>> groups;
+std::map<StepMicrobatch, std::set<std::vector<WorldRank>>> groupsByMicrobatch(
+    const RankLines& rank) {
+  std::map<StepMicrobatch, std::set<std::vector<WorldRank>>> groups;
   for (const Line& line : rank.lines) {
     if (line.kind() != "attention") continue;
     const std::int32_t step = line.place(Direction::kForward).train_step;
-    auto& found = groups[{step, line.whole("microbatch", 0)}];
+    auto& found = groups[{step, line.microbatch()}];
     auto members = membersOn(rank, line);
     if (members.size() > 1) found.insert(std::move(members));
   }
@@ -155,6 +155,26 @@ bool isSound(const Mesh& mesh) {
          ranks.rbegin()->value() < kMaxRanks;
 }
 
+/// Adds the groups of each microbatch. Leaves out a group if one of its members shares a sequence
+/// of the microbatch with other ranks too.
+void addMicrobatchGroups(RecordedJob& job) {
+  using Group = std::vector<WorldRank>;
+  std::map<StepMicrobatch, std::map<Group, std::size_t>> members_seen;
+  std::map<Group, std::vector<StepMicrobatch>> microbatches;
+  for (const RankLines& rank : job.ranks)
+    for (const auto& [at, groups] : groupsByMicrobatch(rank))
+      if (groups.empty())
+        ++members_seen[at][{rank.rank}];
+      else if (groups.size() == 1)
+        ++members_seen[at][*groups.begin()];
+  for (const auto& [at, groups] : members_seen)
+    for (const auto& [members, seen] : groups)
+      if (seen == members.size()) microbatches[members].push_back(at);
+  for (auto& [members, at] : microbatches)
+    job.microbatch_groups.push_back({GroupId::of(job.groups.size() + job.microbatch_groups.size()),
+                                     GroupAxis::kCp, members, std::move(at)});
+}
+
 }  // namespace
 
 void addMesh(RecordedJob& job) {
@@ -165,11 +185,12 @@ void addMesh(RecordedJob& job) {
     job.lacks.emplace_back(
         job.changes_groups
             ? "ranks share the sequences of different microbatches with different ranks "
-              "(dynamic context parallelism); a recording has one context-parallel group for "
-              "all microbatches, so nothing that needs this group can be judged"
+              "(dynamic context parallelism); attention is judged in each microbatch, and "
+              "nothing is judged that needs one context-parallel group for all microbatches"
             : "no mesh was recorded, so which ranks share a sequence is not known: "
               "context_parallel was not entered while the recorder ran, and "
               "ringscope.buffer() and ringscope.attention() named no groups that fit together");
+    if (job.changes_groups) addMicrobatchGroups(job);
     // Without a known context-parallel group no rank is taken to share a sequence with another.
     job.run.cp = job.run.tp = 1;
     job.run.dp = static_cast<std::int32_t>(job.ranks.size());

@@ -77,9 +77,11 @@ std::shared_ptr<ChunkSource> makeSource(RecordedJob& job) {
   for (const Event& event : job.events) end.run_clock_ns = std::max(end.run_clock_ns, event.end_ns);
   addAll(*source, end, std::vector{job.run});
   addAll(*source, end, job.groups);
+  addAll(*source, end, job.microbatch_groups);
   addAll(*source, end, job.intents);
   addAll(*source, end, job.schedules);
   addAll(*source, end, job.shards);
+  addAll(*source, end, job.microbatch_shards);
   addAll(*source, end, job.tensors);
   for (auto& [id, values] : job.kept) source->addValues(TensorId::of(id), std::move(values));
   end.rows_by_kind[static_cast<std::size_t>(ChunkKind::kValues)] = job.kept.size();
@@ -112,6 +114,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addOwnLayout(job);
   addMesh(job);
   addShards(job);
+  addMicrobatchShards(job);
   addSchedules(job);
   addRun(job);
   addTensors(job);

@@ -17,11 +17,6 @@ void addTo(ByStep& steps, const Line& line, WorldRank rank, const nlohmann::json
   own.push_back(loss);
 }
 
-std::int32_t microbatchOf(const Line& line) {
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(line.whole("microbatch", 0), 0, 1 << 20));
-}
-
 }  // namespace
 
 void addOtherLosses(RecordedJob& job) {
@@ -35,7 +30,7 @@ void addOtherLosses(RecordedJob& job) {
         addTo(evaluated, line, rank.rank, toJson(EvaluatedLoss{*sum, line.whole("targets", 0)}));
       if (line.kind() == "auxiliary_loss" && weight && gradient)
         addTo(auxiliary, line, rank.rank,
-              toJson(AuxiliaryLoss{microbatchOf(line), *weight, *gradient, line.flag("part")}));
+              toJson(AuxiliaryLoss{line.microbatch(), *weight, *gradient, line.flag("part")}));
     }
   for (const auto& [step, ranks] : evaluated)
     job.notes.push_back({evaluatedLossesKey(step), ranks.dump()});

@@ -32,9 +32,11 @@ void leaveOut(std::vector<Record>& records, std::string_view noun, RecordedJob& 
 
 void leaveOutImpossible(RecordedJob& job) {
   leaveOut(job.groups, "group", job);
+  leaveOut(job.microbatch_groups, "group", job);
   leaveOut(job.intents, "intent", job);
   leaveOut(job.schedules, "schedule", job);
   leaveOut(job.shards, "buffer", job);
+  leaveOut(job.microbatch_shards, "buffer", job);
   leaveOut(job.events, "event", job);
   leaveOut(job.memory, "memory sample", job);
   leaveOut(job.notes, "note", job);

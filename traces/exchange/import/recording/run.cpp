@@ -163,9 +163,10 @@ IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called
 
 /// Removes the tokens of buffers that were cut along another dimension than their sequence.
 void forgetTokens(RecordedJob& job, const Called& called) {
-  for (ShardRecord& shard : job.shards)
-    if (shard.sharded && sequenceDim(job.shards.front(), shard, called) != shard.seq_dim)
-      shard.global_from_local.clear();
+  for (std::vector<ShardRecord>* shards : {&job.shards, &job.microbatch_shards})
+    for (ShardRecord& shard : *shards)
+      if (shard.sharded && sequenceDim(job.shards.front(), shard, called) != shard.seq_dim)
+        shard.global_from_local.clear();
 }
 
 /// Returns the declared intention. When the job declared no mask, a window that its model's

@@ -129,10 +129,18 @@ void addHeads(ScheduleRecord& schedule, std::int64_t q_heads, std::int64_t kv_he
     schedule.kv_heads.push_back(part * kv_heads / parts + head);
 }
 
+/// Returns the schedule of a call: of the whole training step, or of the call's microbatch only.
 std::optional<ScheduleRecord> scheduleFor(const RecordedJob& job, const RankLines& rank,
-                                          const RingCall& call, Direction direction) {
+                                          const RingCall& call, Direction direction,
+                                          bool of_microbatch) {
   ScheduleRecord schedule;
   schedule.train_step = call.begin->place(direction).train_step;
+  if (of_microbatch) schedule.microbatch = call.begin->microbatch();
+  const auto tokens = [&](WorldRank of) {
+    return schedule.microbatch
+               ? job.tokens(StepMicrobatch{schedule.train_step, *schedule.microbatch}, of)
+               : job.tokens(schedule.train_step, of);
+  };
   schedule.direction = direction;
   schedule.rank = rank.rank;
   const auto members = rank.findMembers(call.begin->part("ring").text("group"));
@@ -142,40 +150,62 @@ std::optional<ScheduleRecord> scheduleFor(const RecordedJob& job, const RankLine
   schedule.ring = turned ? std::vector{rank.rank} : members;
   schedule.ulysses = turned ? members : std::vector{rank.rank};
   for (const WorldRank member : schedule.ulysses)
-    if (!addRows(schedule, job.tokens(schedule.train_step, member), q[2])) return std::nullopt;
+    if (!addRows(schedule, tokens(member), q[2])) return std::nullopt;
   const auto seat = std::ranges::find(schedule.ulysses, rank.rank) - schedule.ulysses.begin();
   addHeads(schedule, q[1], k[1], seat, std::ssize(schedule.ulysses));
   auto stages = findStages(call, members);
   if (!stages) return std::nullopt;
   for (const StageRecord& stage : *stages)
     if (stage.why_empty == WhyEmpty::kFuture && !call.sources.empty() &&
-        !isFuture(job.tokens(schedule.train_step, rank.rank),
-                  job.tokens(schedule.train_step, stage.source_rank)))
+        !isFuture(tokens(rank.rank), tokens(stage.source_rank)))
       return std::nullopt;
   schedule.stages = std::move(*stages);
   return schedule;
 }
 
-}  // namespace
-
-void addSchedules(RecordedJob& job) {
-  for (const RankLines& rank : job.ranks) {
-    std::map<std::pair<std::int32_t, Direction>, std::optional<ScheduleRecord>> found;
+/// The schedules of one rank. Calls of one place that differ leave no schedule.
+class RankSchedules {
+ public:
+  RankSchedules(const RecordedJob& job, const RankLines& rank, bool of_microbatches) {
     for (const auto& [number, call] : ringCalls(rank)) {
       if (!call.begin || call.steps == 0) continue;
       const auto direction = findByName<Direction>(call.begin->text("direction"));
       if (!direction) continue;
-      const auto schedule = scheduleFor(job, rank, call, *direction);
-      const auto key = std::pair(call.begin->place(*direction).train_step, *direction);
-      const auto [at, first] = found.try_emplace(key, schedule);
-      if (!first && at->second != schedule) at->second.reset();
+      const auto schedule = scheduleFor(job, rank, call, *direction, of_microbatches);
+      const StepMicrobatch at{call.begin->place(*direction).train_step,
+                              of_microbatches ? call.begin->microbatch() : 0};
+      const auto [known, first] = found_.try_emplace({at, *direction}, schedule);
+      if (!first && known->second != schedule) known->second.reset();
     }
+  }
+
+  /// Adds the schedules of the training steps that `wanted` names, or of all steps when it is null.
+  /// Returns the steps of which some are unknown.
+  std::set<std::int32_t> addTo(std::vector<ScheduleRecord>& schedules,
+                               const std::set<std::int32_t>* wanted) const {
     std::set<std::int32_t> left_out;
-    for (const auto& [key, schedule] : found)
+    for (const auto& [key, schedule] : found_) {
+      const std::int32_t step = key.first.train_step;
+      if (wanted && !wanted->contains(step)) continue;
       if (schedule)
-        job.schedules.push_back(*schedule);
+        schedules.push_back(*schedule);
       else
-        left_out.insert(key.first);
+        left_out.insert(step);
+    }
+    return left_out;
+  }
+
+ private:
+  std::map<std::pair<StepMicrobatch, Direction>, std::optional<ScheduleRecord>> found_;
+};
+
+}  // namespace
+
+void addSchedules(RecordedJob& job) {
+  for (const RankLines& rank : job.ranks) {
+    std::set<std::int32_t> left_out = RankSchedules(job, rank, false).addTo(job.schedules, nullptr);
+    if (!left_out.empty() && !job.microbatch_shards.empty())
+      left_out = RankSchedules(job, rank, true).addTo(job.schedules, &left_out);
     if (!left_out.empty())
       job.lacks.push_back("the blocks that rank " + toString(rank.rank) + " attended in " +
                           describeCount(std::ssize(left_out), "training step") + ", first in " +

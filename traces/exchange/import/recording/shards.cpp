@@ -110,8 +110,97 @@ void addShards(RecordedJob& job) {
   if (!varying.empty())
     job.lacks.push_back(describeRanks({varying.begin(), varying.end()}) +
                         " had other tokens in later microbatches of a training step than in the "
-                        "first, at the same length; a recording keeps the tokens of a whole step, "
-                        "so their tokens are left out");
+                        "first, at the same length; their tokens are known in each microbatch "
+                        "and not for the whole step");
+}
+
+const ShardRecord* RecordedJob::tokens(const StepMicrobatch& at, WorldRank rank) const {
+  const ShardRecord* any = nullptr;
+  for (const ShardRecord& shard : microbatch_shards)
+    if (shard.rank == rank && shard.train_step == at.train_step &&
+        shard.microbatch == at.microbatch && !shard.global_from_local.empty()) {
+      if (shard.buffer == "input_ids") return &shard;
+      if (!any) any = &shard;
+    }
+  return any;
+}
+
+namespace {
+
+bool areAlike(const ShardRecord& a, const ShardRecord& b) {
+  return a.local_shape == b.local_shape && a.full_shape == b.full_shape &&
+         a.global_from_local == b.global_from_local;
+}
+
+/// The shards of one rank's microbatches, in the order of its lines.
+class ShardsByMicrobatch {
+ public:
+  ShardsByMicrobatch(const RankLines& rank, bool always) : rank_(rank), always_(always) {
+    const BufferNames names(rank);
+    for (const Line& line : rank.lines) {
+      if (line.kind() == "buffer") cut(line, names);
+      if (line.kind() == "attention" && line.has("ring") && line.text("direction") == "forward" &&
+          line.text("pass") != "recompute")
+        attend(line);
+    }
+  }
+
+  /// Adds the shards of the buffers that microbatches of a training step cut differently.
+  void addTo(std::vector<ShardRecord>& shards) const {
+    for (const auto& [key, of_buffer] : found_)
+      if (!of_buffer.unclear && (of_buffer.differ || always_))
+        for (const auto& [microbatch, shard] : of_buffer.shards) {
+          shards.push_back(shard);
+          shards.back().microbatch = microbatch;
+        }
+  }
+
+ private:
+  struct OfBuffer {
+    ShardRecord last;
+    std::vector<WorldRank> group;
+    bool attended = false;  ///< since the last cut
+    bool differ = false;
+    bool unclear = false;  ///< which microbatch a cut is of
+    std::map<std::int32_t, ShardRecord> shards;
+  };
+
+  void cut(const Line& line, const BufferNames& names) {
+    ShardRecord shard = shardFor(line, rank_.rank, names);
+    const auto [at, is_new] = found_.try_emplace({shard.train_step, shard.buffer});
+    OfBuffer& of = at->second;
+    if (!is_new && !areAlike(of.last, shard)) {
+      of.differ = true;
+      of.unclear = of.unclear || !of.attended;
+    }
+    of.last = std::move(shard);
+    of.group = rank_.findMembers(line.text("group"));
+    of.attended = false;
+  }
+
+  void attend(const Line& line) {
+    const std::int32_t step = line.place(Direction::kForward).train_step;
+    const auto group = rank_.findMembers(line.part("ring").text("group"));
+    for (auto at = found_.lower_bound({step, ""}); at != found_.end() && at->first.first == step;
+         ++at) {
+      OfBuffer& of = at->second;
+      if (of.group != group) continue;
+      of.attended = true;
+      const auto [known, is_new] = of.shards.try_emplace(line.microbatch(), of.last);
+      if (!is_new && !areAlike(known->second, of.last)) of.unclear = true;
+    }
+  }
+
+  const RankLines& rank_;
+  bool always_;
+  std::map<std::pair<std::int32_t, std::string>, OfBuffer> found_;  // by training step and buffer
+};
+
+}  // namespace
+
+void addMicrobatchShards(RecordedJob& job) {
+  for (const RankLines& rank : job.ranks)
+    ShardsByMicrobatch(rank, job.changes_groups).addTo(job.microbatch_shards);
 }
 
 }  // namespace ringscope::traces

@@ -44,8 +44,7 @@ void TensorSink::add(TensorRecord tensor, const Line& line) {
   tensor.dtype = *dtype;
   const auto shape = line.wholes("shape");
   if (tensor.shape.empty()) tensor.shape = shape;
-  tensor.microbatch =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(line.whole("microbatch", 0), 0, 1 << 20));
+  tensor.microbatch = line.microbatch();
   tensor.pass = line.text("pass") == "recompute" ? Pass::kRecompute : Pass::kForward;
   if (tensor.place.direction == Direction::kBackward) tensor.pass = Pass::kBackward;
   tensor.hash = line.hash("hash").value_or(0);
