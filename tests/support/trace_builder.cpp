@@ -77,6 +77,10 @@ class Line {
   E named(const std::string& name, E otherwise) const {
     return has(name) ? parse<E>(value(name)) : otherwise;
   }
+  std::optional<std::int32_t> microbatch() const {
+    if (!has("microbatch")) return std::nullopt;
+    return static_cast<std::int32_t>(integer("microbatch", 0));
+  }
   Place place(Direction otherwise = Direction::kForward) const {
     return {static_cast<std::int32_t>(integer("step", 0)), Layer::of(integer("layer", -1)),
             named("direction", otherwise), RingStep::of(integer("stage", -1))};
@@ -133,6 +137,7 @@ void addShard(Trace& trace, const Line& line) {
   shard.buffer = line.word(0);
   shard.train_step = static_cast<std::int32_t>(line.integer("step", 0));
   shard.rank = line.rank("rank", 0);
+  shard.microbatch = line.microbatch();
   shard.sharded = line.value("sharded", "yes") == "yes";
   shard.seq_dim = static_cast<std::int32_t>(line.integer("dim", 1));
   std::int64_t tokens = 0;
@@ -156,7 +161,7 @@ void addTensor(Trace& trace, const Line& line) {
   tensor.rank = line.rank("rank", 0);
   tensor.source_rank = line.rank("source");
   tensor.piece = PieceIndex::of(line.integer("piece", -1));
-  tensor.microbatch = static_cast<std::int32_t>(line.integer("microbatch", 0));
+  tensor.microbatch = line.microbatch().value_or(0);
   tensor.dtype = DType::kFloat64;
   tensor.id = TensorId::of(trace.tensors().size() + 1);
   tensor.shape = line.extents("shape");
@@ -183,6 +188,7 @@ void addEvent(Trace& trace, const Line& line, EventKind kind) {
   event.kind = kind;
   event.place = line.place();
   event.rank = line.rank("rank", 0);
+  event.microbatch = line.microbatch().value_or(0);
   event.peer = line.rank("peer");
   event.source_rank = line.rank("source");
   event.group = GroupId::of(line.integer("group", -1));
@@ -220,8 +226,11 @@ void addDiff(Trace& trace, const Line& line) {
 }
 
 void addGroup(Trace& trace, const Line& line) {
-  trace.add(GroupRecord{GroupId::of(trace.groups().size()), parse<GroupAxis>(line.word(0)),
-                        line.ranks(line.word(1))});
+  GroupRecord group{GroupId::of(trace.groups().size() + trace.microbatchGroups().size()),
+                    parse<GroupAxis>(line.word(0)), line.ranks(line.word(1))};
+  if (const auto microbatch = line.microbatch())
+    group.microbatches = {{line.place().train_step, *microbatch}};
+  trace.add(group);
 }
 
 void addMemory(Trace& trace, const Line& line) {

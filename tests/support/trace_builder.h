@@ -28,7 +28,8 @@ namespace ringscope::test {
 /// Every event kind can be a first word; `step`, `layer`, `direction` and `stage` give its place. A
 /// shard takes a length= when it is not that of its tokens, or both shapes, local=1x4 full=1x8. The
 /// statistics of a tensor come from its `values`, or are given as min=, max=, nan=, inf=. A tensor
-/// may have a hash=, and hash_by= with its algorithm.
+/// may have a hash=, and hash_by= with its algorithm. Events, tensors, shards and groups may have a
+/// microbatch=; a shard or group with it holds in this microbatch only.
 std::shared_ptr<traces::Trace> makeTrace(std::string_view text);
 
 }  // namespace ringscope::test

@@ -56,7 +56,8 @@ bool lacksEvents(const Trace& trace) {
 std::optional<Band> attendedBand(const Trace& trace, const Event& piece) {
   if (piece.mask != PieceMask::kTileMask) return bandFor(piece, nullptr);
   const ScheduleRecord* schedule =
-      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction, piece.place.layer);
+      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction, piece.place.layer,
+                     piece.microbatch);
   if (!schedule) return std::nullopt;
   for (const StageRecord& stage : schedule->stages) {
     if (stage.source_rank != piece.source_rank) continue;
@@ -72,7 +73,8 @@ std::optional<Band> attendedBand(const Trace& trace, const Event& piece) {
 std::optional<Band> likelyBand(const Trace& trace, const Event& piece) {
   if (const auto band = attendedBand(trace, piece)) return band;
   const ScheduleRecord* schedule =
-      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction, piece.place.layer);
+      trace.schedule(piece.place.train_step, piece.rank, piece.place.direction, piece.place.layer,
+                     piece.microbatch);
   if (!schedule) return std::nullopt;
   for (const StageRecord& stage : schedule->stages)
     for (const PieceRecord& planned : stage.pieces)

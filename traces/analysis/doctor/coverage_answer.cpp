@@ -7,8 +7,11 @@ namespace {
 
 /// "2 of 4 ranks do so." and, if it is true, that the tile masks of pieces are not recorded.
 std::string describeExtent(const CoverageReading& coverage) {
-  std::string text = std::to_string(coverage.ranks) + " of " + std::to_string(coverage.of) +
-                     (coverage.ranks == 1 ? " ranks does so." : " ranks do so.");
+  std::string text =
+      std::to_string(coverage.ranks) + " of " + std::to_string(coverage.of) +
+      (coverage.ranks == 1 ? " ranks does so" : " ranks do so") +
+      (coverage.microbatch > 0 ? " in microbatch " + std::to_string(coverage.microbatch) : "") +
+      ".";
   if (!coverage.certain)
     text +=
         " Of some pieces the rows alone are recorded; their tile masks are taken for the "

@@ -33,8 +33,9 @@ std::vector<CoverageCounter::PlacedRun> CoverageCounter::withoutJumps(
 
 bool CoverageCounter::endsAtJumps(CoverageTally& tally, const AttentionMask& mask,
                                   const AttentionPass& pass, std::size_t seat) {
-  const ScheduleRecord* schedule = trace_.schedule(pass.place.train_step, members_[seat],
-                                                   pass.place.direction, pass.place.layer);
+  const ScheduleRecord* schedule =
+      trace_.schedule(pass.place.train_step, members_[seat], pass.place.direction, pass.place.layer,
+                      pass.microbatch);
   std::vector<Band> bands;
   for (const Event* piece : pass.attended[seat]) {
     const auto band = likelyBand(trace_, *piece);
@@ -42,14 +43,14 @@ bool CoverageCounter::endsAtJumps(CoverageTally& tally, const AttentionMask& mas
     bands.push_back(*band);
   }
   double wanted = 0, attended = 0;
-  for (const PlacedRun& part : withoutJumps(rowsFor(pass.place, members_[seat]))) {
+  for (const PlacedRun& part : withoutJumps(rowsFor(pass.place, pass.microbatch, members_[seat]))) {
     const Band rows = rowsAndKeys(part.at, part.end(), part.run);
     for (const Band& band : bands) {
       if (++cells_ > kMostCells) return false;
       attended += band.both(rows).pairs();
     }
     for (const WorldRank source : schedule ? schedule->ring : members_)
-      for (const PlacedRun& key_row : rowsFor(pass.place, source)) {
+      for (const PlacedRun& key_row : rowsFor(pass.place, pass.microbatch, source)) {
         if (++cells_ > kMostCells) return false;
         ShardRun q = part.run, k = key_row.run;
         const Band cell = rows.within(part.at, part.end(), key_row.at, key_row.end());

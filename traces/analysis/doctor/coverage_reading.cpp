@@ -129,6 +129,7 @@ CoverageReading describedBy(const Sort& sort, const AttentionPass& pass, const T
   reading.are = sort.is;
   reading.recorded = true;
   reading.place = pass.place;
+  reading.microbatch = pass.microbatch;
   reading.of = static_cast<int>(members.size());
   for (std::size_t seat = 0; seat < members.size(); ++seat) {
     const CoverageTally& tally = tallies[seat];
@@ -176,7 +177,7 @@ CoverageReading judge(const Trace& trace, CoverageCounter& counter, const Attent
   const IntentRecord* first_meant = nullptr;
   for (std::size_t seat = 0; seat < members.size(); ++seat) {
     const IntentRecord* meant =
-        trace.intent(pass.place.train_step, members[seat], pass.place.layer);
+        trace.intent(pass.place.train_step, members[seat], pass.place.layer, pass.microbatch);
     if (!meant) return unknown("needs a declaration of the mask", false);
     if (!first_meant) first_meant = meant;
     tallies.push_back(counter.count(pass, seat, *meant));
@@ -240,11 +241,15 @@ CoverageReading judgeAmong(const Trace& trace, CoverageCounter& counter, const A
 CoverageReading readCoverage(const Trace& trace) {
   CoverageReading right;
   std::optional<CoverageReading> not_known, half_done;
-  for (const auto& members : sequenceGroups(trace)) {
+  for (const auto& members : allSequenceGroups(trace)) {
     CoverageCounter counter(trace, members);
     std::set<std::vector<std::int64_t>> seen;  // layers and steps do the same again and again
     for (const AttentionPass& pass : attentionPasses(trace, members)) {
       if (std::ranges::all_of(pass.attended, [](const auto& pieces) { return pieces.empty(); }))
+        continue;
+      if (!trace.microbatchGroups().empty() &&
+          std::ranges::count(sequenceGroups(trace, {pass.place.train_step, pass.microbatch}),
+                             members) == 0)
         continue;
       if (!seen.insert(counter.signature(pass)).second) continue;
       CoverageReading reading = judgeAmong(trace, counter, pass, members);

@@ -29,6 +29,7 @@ struct CoverageReading {
   std::string missing;    ///< kUnknown: what would settle it
   bool recorded = false;  ///< there are pieces to read, and no capture would keep more
   Place place;            ///< with the ring step of the first wrong piece, where it is one
+  std::int32_t microbatch = 0;
   WorldRank rank, source;
   double pairs = 0;       ///< that are wrong: too many, missing, repeated
   double wanted = 0;      ///< that the mask has for the rank

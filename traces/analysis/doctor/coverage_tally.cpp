@@ -11,9 +11,9 @@ namespace {
 /// No ring has as many ranks.
 constexpr std::int64_t kMostStride = std::int64_t{1} << 16;
 
-std::vector<ShardRun> shardRuns(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+std::vector<ShardRun> shardRuns(const Trace& trace, const StepMicrobatch& at, WorldRank rank) {
   for (const char* buffer : {"input_ids", "q"}) {
-    const ShardRecord* shard = trace.findShard(buffer, train_step, rank);
+    const ShardRecord* shard = trace.findShard(buffer, at.train_step, rank, at.microbatch);
     if (!shard || !shard->sharded) continue;
     std::vector<ShardRun> runs;
     for (const TokenRun& run : shard->global_from_local)
@@ -52,13 +52,16 @@ bool CoverageCounter::haveOneStride(ShardRun& q, ShardRun& k) {
 }
 
 const std::vector<CoverageCounter::PlacedRun>& CoverageCounter::rowsFor(const Place& place,
+                                                                        std::int32_t microbatch,
                                                                         WorldRank rank) {
-  const auto [at, added] = rows_.try_emplace({place.train_step, place.direction, rank});
+  const bool alike = trace_.microbatchShards().empty();
+  const StepMicrobatch step{place.train_step, alike ? 0 : microbatch};
+  const auto [at, added] = rows_.try_emplace({step, place.direction, rank});
   if (!added) return at->second;
-  const ScheduleRecord* schedule = trace_.schedule(place.train_step, rank, place.direction);
+  const ScheduleRecord* schedule =
+      trace_.schedule(place.train_step, rank, place.direction, Layer::none(), microbatch);
   std::int64_t row = 0;
-  for (const ShardRun& run :
-       schedule ? schedule->rows : shardRuns(trace_, place.train_step, rank)) {
+  for (const ShardRun& run : schedule ? schedule->rows : shardRuns(trace_, step, rank)) {
     if (run.count <= 0) continue;
     at->second.push_back({run, row});
     row += run.count;
@@ -68,11 +71,11 @@ const std::vector<CoverageCounter::PlacedRun>& CoverageCounter::rowsFor(const Pl
 
 void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
                                   const AttentionPass& pass, WorldRank rank) {
-  const ScheduleRecord* schedule =
-      trace_.schedule(pass.place.train_step, rank, pass.place.direction);
+  const ScheduleRecord* schedule = trace_.schedule(
+      pass.place.train_step, rank, pass.place.direction, Layer::none(), pass.microbatch);
   std::int64_t length = 0, end = 0;
   for (const WorldRank source : schedule ? schedule->ring : members_) {
-    const auto& rows = rowsFor(pass.place, source);
+    const auto& rows = rowsFor(pass.place, pass.microbatch, source);
     if (rows.empty() && tally.unknown.empty()) tally.unknown = rankMissing(source);
     for (const PlacedRun& row : rows) {
       length += row.run.count;
@@ -82,7 +85,7 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
   if (length != end && tally.unknown.empty())
     tally.unknown = "needs ranks whose tokens are the whole sequence";
   if (!tally.unknown.empty()) return;
-  for (const PlacedRun& row : rowsFor(pass.place, rank)) {
+  for (const PlacedRun& row : rowsFor(pass.place, pass.microbatch, rank)) {
     const ShardRun& q = row.run;
     const std::int64_t stride = q.count > 1 ? q.stride : 1;
     if (stride > kMostStride) {
@@ -101,8 +104,9 @@ void CoverageCounter::countWanted(CoverageTally& tally, const Masks& masks,
 }
 
 double CoverageCounter::pairsOfBlock(CoverageTally& tally, const AttentionMask& mask,
-                                     const Place& place, WorldRank rank, WorldRank source) {
-  const auto &rows = rowsFor(place, rank), &keys = rowsFor(place, source);
+                                     const AttentionPass& pass, WorldRank rank, WorldRank source) {
+  const auto &rows = rowsFor(pass.place, pass.microbatch, rank),
+             &keys = rowsFor(pass.place, pass.microbatch, source);
   if (rows.size() * keys.size() > kMostCells) {
     tally.unknown = "needs shards of fewer runs of tokens to compare";
     return 0;
@@ -133,8 +137,8 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
   for (const auto& [source, pairs] : tally.window.by_source)
     tally.without_window =
         tally.without_window &&
-        pairs >= pairsOfBlock(tally, masks.without_window, pass.place, members_[seat], source) -
-                     pairsOfBlock(tally, masks.all, pass.place, members_[seat], source);
+        pairs >= pairsOfBlock(tally, masks.without_window, pass, members_[seat], source) -
+                     pairsOfBlock(tally, masks.all, pass, members_[seat], source);
   countWanted(tally, masks, pass, members_[seat]);
   if (!tally.unknown.empty() || tally.missing() <= 0) return tally;
   cells_ = 0;
@@ -142,13 +146,13 @@ CoverageTally CoverageCounter::count(const AttentionPass& pass, std::size_t seat
   tally.ends_at_jumps = endsAtJumps(tally, mask, pass, seat);
   if (tally.elsewhere == 0)
     tally.missing_own =
-        pairsOfBlock(tally, mask, pass.place, members_[seat], members_[seat]) - tally.inside;
+        pairsOfBlock(tally, mask, pass, members_[seat], members_[seat]) - tally.inside;
   return tally;
 }
 
 void CoverageCounter::addPiece(CoverageTally& tally, const Masks& masks, const Event& piece) {
-  const auto& rows = rowsFor(piece.place, piece.rank);
-  const auto& keys = rowsFor(piece.place, piece.source_rank);
+  const auto& rows = rowsFor(piece.place, piece.microbatch, piece.rank);
+  const auto& keys = rowsFor(piece.place, piece.microbatch, piece.source_rank);
   if (rows.empty() || keys.empty()) {
     tally.unknown = rankMissing(rows.empty() ? piece.rank : piece.source_rank);
     return;
@@ -208,7 +212,7 @@ void CoverageCounter::addCell(CoverageTally& tally, const Masks& masks, const Ev
 void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, const Event& piece,
                              const std::vector<const Event*>& pieces) {
   if (piece.mask != PieceMask::kCausal && piece.mask != PieceMask::kStrict) return;
-  const auto& keys = rowsFor(piece.place, piece.source_rank);
+  const auto& keys = rowsFor(piece.place, piece.microbatch, piece.source_rank);
   const Band kept = Band::of({piece.q_begin, piece.q_end, piece.k_begin, piece.k_end, piece.mask});
   const Band above{piece.q_begin,     piece.q_end,   piece.k_begin,
                    keys.back().end(), kept.high + 1, Band::kUnbounded};
@@ -218,7 +222,7 @@ void CoverageCounter::addCut(CoverageTally& tally, const AttentionMask& mask, co
       elsewhere.push_back(above.both(attendedBand(trace_, *other).value_or(rectangleOf(*other))));
   std::erase_if(elsewhere, [](const Band& band) { return band.empty(); });
   double cut = 0;
-  for (const PlacedRun& query_row : rowsFor(piece.place, piece.rank))
+  for (const PlacedRun& query_row : rowsFor(piece.place, piece.microbatch, piece.rank))
     for (const PlacedRun& key_row : keys) {
       cells_ += 1 + elsewhere.size();
       if (cells_ > kMostCells) return;
@@ -265,11 +269,15 @@ std::vector<std::int64_t> CoverageCounter::signature(const AttentionPass& pass) 
     (numbers.push_back(static_cast<std::int64_t>(values)), ...);
   };
   for (std::size_t seat = 0; seat < members_.size(); ++seat) {
+    // Records are told apart by their places in memory.
+    const auto number = [](const auto* record) { return reinterpret_cast<std::intptr_t>(record); };
     const auto* schedule = trace_.schedule(pass.place.train_step, members_[seat],
-                                           pass.place.direction, pass.place.layer);
-    add(schedule ? schedule - trace_.schedules().data() : -1 - pass.place.train_step);
-    const auto* meant = trace_.intent(pass.place.train_step, members_[seat], pass.place.layer);
-    add(meant ? meant - trace_.intents().data() : -1, pass.attended[seat].size());
+                                           pass.place.direction, pass.place.layer, pass.microbatch);
+    add(schedule ? number(schedule) : -1 - pass.place.train_step);
+    if (!schedule && !trace_.microbatchShards().empty()) add(pass.microbatch);
+    const auto* meant =
+        trace_.intent(pass.place.train_step, members_[seat], pass.place.layer, pass.microbatch);
+    add(number(meant), pass.attended[seat].size());
     for (const Event* piece : pass.attended[seat])
       add(piece->source_rank.value(), piece->q_begin, piece->q_end, piece->k_begin, piece->k_end,
           piece->mask, piece->place.stage.value());

@@ -86,10 +86,11 @@ class CoverageCounter {
   static bool haveOneStride(ShardRun& q, ShardRun& k);
   /// Runs that follow each other as one.
   static std::vector<PlacedRun> withoutJumps(const std::vector<PlacedRun>& rows);
-  const std::vector<PlacedRun>& rowsFor(const Place& place, WorldRank rank);
+  const std::vector<PlacedRun>& rowsFor(const Place& place, std::int32_t microbatch,
+                                        WorldRank rank);
   void countWanted(CoverageTally& tally, const Masks& masks, const AttentionPass& pass,
                    WorldRank rank);
-  double pairsOfBlock(CoverageTally& tally, const AttentionMask& mask, const Place& place,
+  double pairsOfBlock(CoverageTally& tally, const AttentionMask& mask, const AttentionPass& pass,
                       WorldRank rank, WorldRank source);
   bool endsAtJumps(CoverageTally& tally, const AttentionMask& mask, const AttentionPass& pass,
                    std::size_t seat);
@@ -102,7 +103,8 @@ class CoverageCounter {
 
   const Trace& trace_;
   const std::vector<WorldRank>& members_;
-  std::map<std::tuple<std::int32_t, Direction, WorldRank>, std::vector<PlacedRun>> rows_;
+  /// By microbatch, direction and rank. The microbatch is 0 where all have the same tokens.
+  std::map<std::tuple<StepMicrobatch, Direction, WorldRank>, std::vector<PlacedRun>> rows_;
   std::size_t cells_ = 0;  // of one count()
 };
 

@@ -12,8 +12,11 @@ namespace {
 using Members = std::vector<WorldRank>;
 
 /// Returns the declaration for the sequence of these ranks; null when there is none.
-const IntentRecord* meantFor(const Trace& trace, const Place& place, const Members& members) {
-  return members.empty() ? nullptr : trace.intent(place.train_step, members.front(), place.layer);
+const IntentRecord* meantFor(const Trace& trace, const AttentionPass& pass,
+                             const Members& members) {
+  return members.empty() ? nullptr
+                         : trace.intent(pass.place.train_step, members.front(), pass.place.layer,
+                                        pass.microbatch);
 }
 
 bool tokensDiffer(const Trace& trace, std::int32_t train_step, const Members& a, const Members& b) {
@@ -38,9 +41,9 @@ bool follows(CoverageCounter& counter, const AttentionPass& pass, const Members&
 
 WorldRank otherSequenceFollowed(const Trace& trace, CoverageCounter& counter,
                                 const AttentionPass& pass, const Members& members) {
-  std::vector<const IntentRecord*> tried = {meantFor(trace, pass.place, members)};
-  for (const Members& other : sequenceGroups(trace)) {
-    const IntentRecord* meant = meantFor(trace, pass.place, other);
+  std::vector<const IntentRecord*> tried = {meantFor(trace, pass, members)};
+  for (const Members& other : sequenceGroups(trace, {pass.place.train_step, pass.microbatch})) {
+    const IntentRecord* meant = meantFor(trace, pass, other);
     if (!meant || other.size() != members.size()) continue;
     const bool known = std::ranges::any_of(tried, [&](const IntentRecord* one) {
       return one && one->documents == meant->documents && one->mask == meant->mask &&

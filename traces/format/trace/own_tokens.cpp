@@ -22,12 +22,13 @@ std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::int64_t count) {
 
 std::vector<TokenIndex> ownTokens(const Trace& trace, std::int32_t train_step, WorldRank rank,
                                   std::int64_t queries, std::optional<std::int32_t> microbatch) {
-  for (const std::vector<ShardRecord>* shards : {&trace.microbatchShards(), &trace.shards()})
-    for (const ShardRecord& shard : *shards) {
-      if (shard.rank != rank || shard.train_step != train_step) continue;
-      if (shard.microbatch && shard.microbatch != microbatch) continue;
-      if (auto tokens = tokensOf(shard, queries); !tokens.empty()) return tokens;
-    }
+  if (microbatch)
+    for (const ShardRecord* shard : trace.shardsOnlyOf({train_step, *microbatch}, rank))
+      if (auto tokens = tokensOf(*shard, queries); !tokens.empty()) return tokens;
+  for (const ShardRecord& shard : trace.shards()) {
+    if (shard.rank != rank || shard.train_step != train_step) continue;
+    if (auto tokens = tokensOf(shard, queries); !tokens.empty()) return tokens;
+  }
   return {};
 }
 

@@ -26,6 +26,14 @@ std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace,
   return groups.empty() ? sequenceGroups(trace) : groups;
 }
 
+std::vector<std::vector<WorldRank>> allSequenceGroups(const Trace& trace) {
+  std::vector<std::vector<WorldRank>> groups = sequenceGroups(trace);
+  for (const GroupRecord& group : trace.microbatchGroups())
+    if (group.axis == GroupAxis::kCp && std::ranges::count(groups, group.members) == 0)
+      groups.push_back(group.members);
+  return groups;
+}
+
 const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp) {
   const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
   if (group == trace.groups().end()) return nullptr;

@@ -18,6 +18,9 @@ std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace);
 std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace,
                                                    const StepMicrobatch& microbatch);
 
+/// Returns all groups of ranks that share a sequence, in all or in some microbatches, each once.
+std::vector<std::vector<WorldRank>> allSequenceGroups(const Trace& trace);
+
 /// Returns the group of an event if at least two of its ranks share the sequence of the group `cp`;
 /// otherwise null.
 const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp);

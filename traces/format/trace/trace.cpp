@@ -169,7 +169,12 @@ void Trace::add(std::span<const MemorySample> samples) {
 void Trace::add(ShardRecord shard) {
   admit(shard);
   TraceRecords& records = changed();
-  if (shard.microbatch) return records.microbatch_shards.push_back(std::move(shard));
+  if (shard.microbatch) {
+    const StepMicrobatch at{shard.train_step, *shard.microbatch};
+    records.microbatch_shard_index[{at, shard.rank}].push_back(records.microbatch_shards.size());
+    records.microbatch_shards.push_back(std::move(shard));
+    return;
+  }
   records.shard_index.try_emplace({shard.buffer, shard.train_step, shard.rank.value()},
                                   records.shards.size());
   records.shards.push_back(std::move(shard));

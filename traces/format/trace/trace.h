@@ -158,8 +158,12 @@ class Trace {
   /// Returns the first of these tensors, or null.
   const TensorRecord* findTensor(const TensorName& tensor, const Place& place,
                                  WorldRank rank) const;
-  const ShardRecord* findShard(const std::string& buffer, std::int32_t train_step,
-                               WorldRank rank) const;
+  /// Returns a rank's shard of a buffer: of the microbatch, if it has its own, or else of all
+  /// microbatches. Null when there is none.
+  const ShardRecord* findShard(const std::string& buffer, std::int32_t train_step, WorldRank rank,
+                               std::optional<std::int32_t> microbatch = {}) const;
+  /// Returns a rank's shards that hold for this microbatch only.
+  std::vector<const ShardRecord*> shardsOnlyOf(const StepMicrobatch& at, WorldRank rank) const;
   /// Returns the recorded bytes of a tensor; nullopt when the capture did not keep them.
   std::optional<Bytes> bytes(const TensorRecord& tensor) const;
   /// Returns the values as doubles in row-major order; nullopt when the capture did not keep them.

@@ -44,6 +44,7 @@ struct TraceRecords {
   std::vector<GroupRecord> microbatch_groups;
   std::vector<IntentRecord> microbatch_intents;
   std::vector<ShardRecord> microbatch_shards;
+  std::map<std::pair<StepMicrobatch, WorldRank>, std::vector<std::size_t>> microbatch_shard_index;
   std::map<std::int64_t, std::shared_ptr<const Bytes>> kept_values;  ///< by tensor
   std::optional<EndRecord> end;
 };

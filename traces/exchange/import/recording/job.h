@@ -58,6 +58,8 @@ struct RecordedJob {
   /// Compares a shard with the same buffer's shard of an earlier microbatch. If only their tokens
   /// differ, the training step as a whole has no tokens; leaves them out then, and returns true.
   bool forgetOtherTokens(const ShardRecord& later);
+  /// Adds a shard of one microbatch.
+  void addMicrobatchShard(ShardRecord shard);
   /// Returns the indices of a rank's shards at a training step.
   const std::vector<std::size_t>& shardsFor(std::int32_t train_step, WorldRank rank) const;
   /// Returns the shard of this buffer, or null.
@@ -71,6 +73,7 @@ struct RecordedJob {
 
  private:
   std::map<std::pair<std::int32_t, WorldRank>, std::vector<std::size_t>> shards_of_;
+  std::map<std::pair<StepMicrobatch, WorldRank>, std::vector<std::size_t>> microbatch_shards_of_;
 };
 
 /// Adds what was observed of PyTorch's context_parallel: backwards outside of it, and buffers that

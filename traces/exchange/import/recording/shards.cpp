@@ -114,14 +114,22 @@ void addShards(RecordedJob& job) {
                         "and not for the whole step");
 }
 
+void RecordedJob::addMicrobatchShard(ShardRecord added) {
+  const StepMicrobatch at{added.train_step, added.microbatch.value_or(0)};
+  microbatch_shards_of_[{at, added.rank}].push_back(microbatch_shards.size());
+  microbatch_shards.push_back(std::move(added));
+}
+
 const ShardRecord* RecordedJob::tokens(const StepMicrobatch& at, WorldRank rank) const {
+  const auto found = microbatch_shards_of_.find({at, rank});
+  if (found == microbatch_shards_of_.end()) return nullptr;
   const ShardRecord* any = nullptr;
-  for (const ShardRecord& shard : microbatch_shards)
-    if (shard.rank == rank && shard.train_step == at.train_step &&
-        shard.microbatch == at.microbatch && !shard.global_from_local.empty()) {
-      if (shard.buffer == "input_ids") return &shard;
-      if (!any) any = &shard;
-    }
+  for (const std::size_t index : found->second) {
+    const ShardRecord& shard = microbatch_shards[index];
+    if (shard.global_from_local.empty()) continue;
+    if (shard.buffer == "input_ids") return &shard;
+    if (!any) any = &shard;
+  }
   return any;
 }
 
@@ -146,12 +154,13 @@ class ShardsByMicrobatch {
   }
 
   /// Adds the shards of the buffers that microbatches of a training step cut differently.
-  void addTo(std::vector<ShardRecord>& shards) const {
+  void addTo(RecordedJob& job) const {
     for (const auto& [key, of_buffer] : found_)
       if (!of_buffer.unclear && (of_buffer.differ || always_))
         for (const auto& [microbatch, shard] : of_buffer.shards) {
-          shards.push_back(shard);
-          shards.back().microbatch = microbatch;
+          ShardRecord own = shard;
+          own.microbatch = microbatch;
+          job.addMicrobatchShard(std::move(own));
         }
   }
 
@@ -199,8 +208,7 @@ class ShardsByMicrobatch {
 }  // namespace
 
 void addMicrobatchShards(RecordedJob& job) {
-  for (const RankLines& rank : job.ranks)
-    ShardsByMicrobatch(rank, job.changes_groups).addTo(job.microbatch_shards);
+  for (const RankLines& rank : job.ranks) ShardsByMicrobatch(rank, job.changes_groups).addTo(job);
 }
 
 }  // namespace ringscope::traces
