@@ -26,9 +26,9 @@ enum class BlockDealing : std::uint8_t {
 /// The tokens per block of PyTorch's balancer, which are the default BLOCK_SIZE of a BlockMask.
 inline constexpr std::int64_t kPtrrBlock = 128;
 
-/// Returns the tokens per block with which the engine deals a sequence by ptrr: kPtrrBlock, or the
-/// largest smaller power of two with which each rank gets the same number of blocks. `cp` divides
-/// `length`.
+/// Returns the tokens per block with which the engine deals a sequence by ptrr. These are
+/// kPtrrBlock, or the largest smaller power of two with which each rank gets the same number of
+/// blocks. `cp` divides `length`.
 std::int64_t ptrrBlock(std::int64_t length, std::int32_t cp);
 
 /// Deals the blocks of a sequence with these documents, each of which is attended causally. Returns

@@ -23,7 +23,7 @@ std::vector<TokenIndex> tokensOf(const ShardRecord& shard, std::int64_t count) {
 std::vector<TokenIndex> ownTokens(const Trace& trace, std::int32_t train_step, WorldRank rank,
                                   std::int64_t queries, std::optional<std::int32_t> microbatch) {
   if (microbatch)
-    for (const ShardRecord* shard : trace.shardsOnlyOf({train_step, *microbatch}, rank))
+    for (const ShardRecord* shard : trace.findMicrobatchShards({train_step, *microbatch}, rank))
       if (auto tokens = tokensOf(*shard, queries); !tokens.empty()) return tokens;
   for (const ShardRecord& shard : trace.shards()) {
     if (shard.rank != rank || shard.train_step != train_step) continue;

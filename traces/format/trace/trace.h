@@ -163,7 +163,8 @@ class Trace {
   const ShardRecord* findShard(const std::string& buffer, std::int32_t train_step, WorldRank rank,
                                std::optional<std::int32_t> microbatch = {}) const;
   /// Returns a rank's shards that hold for this microbatch only.
-  std::vector<const ShardRecord*> shardsOnlyOf(const StepMicrobatch& at, WorldRank rank) const;
+  std::vector<const ShardRecord*> findMicrobatchShards(const StepMicrobatch& at,
+                                                       WorldRank rank) const;
   /// Returns the recorded bytes of a tensor; nullopt when the capture did not keep them.
   std::optional<Bytes> bytes(const TensorRecord& tensor) const;
   /// Returns the values as doubles in row-major order; nullopt when the capture did not keep them.

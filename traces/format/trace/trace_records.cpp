@@ -132,8 +132,8 @@ const TensorRecord* Trace::findTensor(const TensorName& tensor, const Place& pla
   return found.empty() ? nullptr : found.front();
 }
 
-std::vector<const ShardRecord*> Trace::shardsOnlyOf(const StepMicrobatch& at,
-                                                    WorldRank rank) const {
+std::vector<const ShardRecord*> Trace::findMicrobatchShards(const StepMicrobatch& at,
+                                                            WorldRank rank) const {
   std::vector<const ShardRecord*> shards;
   const auto found = records().microbatch_shard_index.find({at, rank});
   if (found == records().microbatch_shard_index.end()) return shards;
@@ -144,7 +144,7 @@ std::vector<const ShardRecord*> Trace::shardsOnlyOf(const StepMicrobatch& at,
 const ShardRecord* Trace::findShard(const std::string& buffer, std::int32_t train_step,
                                     WorldRank rank, std::optional<std::int32_t> microbatch) const {
   if (microbatch)
-    for (const ShardRecord* own : shardsOnlyOf({train_step, *microbatch}, rank))
+    for (const ShardRecord* own : findMicrobatchShards({train_step, *microbatch}, rank))
       if (own->buffer == buffer) return own;
   const auto found = records().shard_index.find({buffer, train_step, rank.value()});
   return found == records().shard_index.end() ? nullptr : &shards()[found->second];
