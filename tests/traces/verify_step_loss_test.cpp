@@ -248,6 +248,32 @@ TEST(TargetScaleTest, AnotherChoiceOfTheDivisorIsNoMistake) {
   EXPECT_TRUE(is_silent(scaledCalls(1, 1))) << "a sum";
 }
 
+/// Returns the calls of cp 2 × tp 2 ranks. The second rank of a tp group has `second` times the
+/// product of the first.
+std::string callsOfTp(double sync, double second = 1) {
+  std::vector<std::vector<CalledLoss>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    CalledLoss loss = called(0.1, rank < 2 ? 2 : 8);
+    loss.tokens = 16;
+    loss.product = (rank < 2 ? 0.75 : 0.25) * (rank % 2 == 0 ? 1 : second);
+    loss.head_product = sync;
+    ranks.push_back({loss});
+  }
+  return kForeign +
+         "run cp=2 tp=2\ngroup cp 0,2\ngroup cp 1,3\ngroup tp 0,1\ngroup tp 2,3\n"
+         "tensor logits rank=0\n" +
+         noteOf(0, ranks);
+}
+
+TEST(TargetScaleTest, SumsOverTpRanksWithEqualLogitsAreFound) {
+  const auto twice = test::answerFrom("grad_scaled_by_cp", callsOfTp(2));
+  ASSERT_EQ(twice.verdict, Verdict::kFound);
+  EXPECT_NE(twice.findings.front().remedy.find("do not sum over tp"), std::string::npos);
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", callsOfTp(1)), Verdict::kClear);
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", callsOfTp(2, 0.5)), Verdict::kNotObservable)
+      << "logits of which each tp rank has a part";
+}
+
 TEST(TargetScaleTest, AGradientWithoutAProductTellsNoScale) {
   CalledLoss loss = called(0.2, 5);
   const std::string job = kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n";

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/step_loss.h"
+#include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
 
@@ -44,13 +45,33 @@ bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
   return !calls.empty() && isPlain(calls.front());
 }
 
+/// Reports whether the ranks of each tp group have the same logits, none of them a part only.
+bool areLogitsWhole(const Trace& trace, std::int32_t train_step) {
+  for (const WorldRank owner : tokenOwners(trace)) {
+    const auto own = calledLosses(trace, train_step, owner);
+    for (const WorldRank rank : tpRanks(trace, owner)) {
+      const auto calls = calledLosses(trace, train_step, rank);
+      const bool equal = std::ranges::equal(own, calls, [](const auto& a, const auto& b) {
+        return a.product && b.product && a.targets == b.targets &&
+               std::abs(*a.product - *b.product) <= 1e-3 * std::abs(*a.product);
+      });
+      if (!equal) return false;
+    }
+  }
+  return true;
+}
+
 /// Returns the sums; nullopt when a rank's are not known, or ranks have different gradients.
 std::optional<StepSums> stepSums(const Trace& trace, std::int32_t train_step) {
+  if (trace.run()->tp > 1 && !areLogitsWhole(trace, train_step)) return std::nullopt;
+  const std::vector<WorldRank> owners = tokenOwners(trace);
   StepSums sums;
   double parts = 1, least = std::numeric_limits<double>::infinity(), most = -least;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
     const auto calls = calledLosses(trace, train_step, WorldRank::of(rank));
-    if (!addCalls(calls, sums)) return std::nullopt;
+    const bool is_owner = std::ranges::find(owners, WorldRank::of(rank)) != owners.end();
+    if (is_owner && !addCalls(calls, sums)) return std::nullopt;
+    if (calls.empty() || !isPlain(calls.front())) return std::nullopt;
     const double product = *calls.front().head_product;
     parts = static_cast<double>(calls.front().head_parts);
     least = std::min(least, product);
@@ -99,7 +120,7 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   if (sums) reading.sync = sums->head_product / sums->product;
   if (!sums || sums->most - sums->least > sums->rounding * sums->most) return reading;
   const double loss = sums->most * sums->targets, sync = reading.sync, rounding = sums->rounding,
-               world = trace.worldSize(), cp = trace.run()->cp;
+               world = trace.worldSize(), cp = trace.run()->cp, tp = trace.run()->tp;
   if (among({1}, loss * sync, rounding) > 0) {
     reading.are = TargetsScaled::kRight;
     return reading;
@@ -111,8 +132,9 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
             loss * sync, rounding) > 0;
   if (of_tokens || (of_others && loss * sync > 1)) return reading;
   const bool is_loss_right = among({1}, loss, rounding) > 0;
-  reading.scale = is_loss_right ? among({cp, 1 / cp, world, 1 / world}, sync, rounding)
+  reading.scale = is_loss_right ? among({cp, 1 / cp, tp, 1 / tp, world, 1 / world}, sync, rounding)
                                 : among({cp, 1 / cp}, loss * sync, rounding);
+  reading.may_be_of_tp = is_loss_right && tp > 1 && among({tp, world}, sync, rounding) > 0;
   if (reading.scale > 0)
     reading.are = among({1}, sync, rounding) > 0 ? TargetsScaled::kByLoss : TargetsScaled::kBySync;
   reading.evidence = words(*sums, loss, sync);
@@ -124,7 +146,7 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
 
 TargetScale readTargetScale(const Trace& trace) {
   TargetScale known;
-  if (!isForeign(trace) || !trace.run() || trace.run()->cp < 2 || trace.run()->tp > 1) return known;
+  if (!isForeign(trace) || !trace.run() || trace.run()->cp < 2) return known;
   std::set<std::int32_t> steps;
   for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
   for (const std::int32_t train_step : steps) {
@@ -174,6 +196,10 @@ RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResul
       "Divide the summed loss by the number of all targets and sum the gradients over dp×cp. If "
       "the gradients are averaged (data-parallel wrappers divide by their number of ranks), "
       "multiply the loss by that number; otherwise by nothing.";
+  if (targets.may_be_of_tp)
+    finding.remedy +=
+        " Ranks of one tp group have the same tokens and logits: do not sum over tp gradients of "
+        "weights that every tp rank holds whole.";
   return found(std::move(finding));
 }
 

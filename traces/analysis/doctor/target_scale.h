@@ -19,7 +19,8 @@ struct TargetScale {
   double scale = 1;
   double sync = 0;        ///< the optimizer gets so many times the sum of all ranks; 0: not known
   bool gathered = false;  ///< every rank's loss has the tokens of all ranks of its cp group
-  std::string evidence;   ///< in numbers
+  bool may_be_of_tp = false;  ///< the factor is one of a sum over tp ranks, which have equal parts
+  std::string evidence;       ///< in numbers
 };
 
 TargetScale readTargetScale(const Trace& trace);
