@@ -112,44 +112,49 @@ BlockedAttention putBackBy(const HypothesisSetting& setting, const TokenOrder& o
 /// A query head and a KV head for each query head.
 struct HeadOrder {
   std::vector<std::int64_t> q, kv;
-  std::string words;
   bool may_be_meant = false;  ///< by a model that is only ever used so
 };
 
 std::vector<HeadOrder> headOrders(std::int64_t heads, std::int64_t kv_heads, std::int64_t ranks) {
   std::vector<HeadOrder> orders;
   const std::int64_t group = heads / kv_heads, each = std::max<std::int64_t>(1, heads / ranks);
-  const auto add = [&](const std::string& words, auto&& q, auto&& kv) {
-    HeadOrder order{{}, {}, words, false};
+  const auto add = [&](auto&& q, auto&& kv) {
+    HeadOrder& order = orders.emplace_back();
     for (std::int64_t head = 0; head < heads; ++head) {
       order.q.push_back(q(head));
       order.kv.push_back(kv(head));
     }
-    orders.push_back(std::move(order));
   };
   const auto self = [](std::int64_t head) { return head; };
-  const auto returned = [&](const std::string& words, auto&& from) {
-    add("query heads return as " + words, from,
-        [&](std::int64_t head) { return from(head) / group; });
+  const auto returned = [&](auto&& from) {
+    add(from, [&](std::int64_t head) { return from(head) / group; });
   };
-  add("query head h attends KV head h mod " + std::to_string(kv_heads), self,
-      [&](std::int64_t head) { return head % kv_heads; });
+  add(self, [&](std::int64_t head) { return head % kv_heads; });
   orders.back().may_be_meant = true;
-  add("KV heads are in reverse order", self,
-      [&](std::int64_t head) { return kv_heads - 1 - head / group; });
+  add(self, [&](std::int64_t head) { return kv_heads - 1 - head / group; });
   for (const std::int64_t by : {std::int64_t{1}, kv_heads - 1})
-    add("KV heads are those of a neighbouring group", self,
-        [&, by](std::int64_t head) { return (head / group + by) % kv_heads; });
-  returned("heads in reverse order", [&](std::int64_t head) { return heads - 1 - head; });
+    add(self, [&, by](std::int64_t head) { return (head / group + by) % kv_heads; });
+  returned([&](std::int64_t head) { return heads - 1 - head; });
   for (const std::int64_t by : {each, heads - each})
-    returned("heads of a neighbouring rank",
-             [&, by](std::int64_t head) { return (head + by) % heads; });
+    returned([&, by](std::int64_t head) { return (head + by) % heads; });
   if (heads % ranks != 0) return orders;
-  returned("heads of ranks in turn",
-           [&](std::int64_t head) { return head % ranks * each + head / ranks; });
-  returned("heads of ranks in turn",
-           [&](std::int64_t head) { return head % each * ranks + head / each; });
+  returned([&](std::int64_t head) { return head % ranks * each + head / ranks; });
+  returned([&](std::int64_t head) { return head % each * ranks + head / each; });
   return orders;
+}
+
+/// Describes the first of these query heads that is not its own, or attends another KV head.
+std::string describeOrder(const HeadOrder& order, std::int64_t first, std::int64_t group) {
+  for (std::int64_t head = first; head < first + group; ++head) {
+    const std::int64_t q = order.q[static_cast<std::size_t>(head)],
+                       kv = order.kv[static_cast<std::size_t>(head)];
+    if (q != head)
+      return "head " + std::to_string(head) + " of out is that of query head " + std::to_string(q);
+    if (kv != head / group)
+      return "query head " + std::to_string(head) + " attends KV head " + std::to_string(kv) +
+             " and not KV head " + std::to_string(head / group);
+  }
+  return "heads have another order";
 }
 
 /// Appends one head of [groups, heads, rows, width].
@@ -193,7 +198,7 @@ std::vector<BlockedAttention> otherHeads(const HypothesisSetting& setting) {
       appendHead(how.k, k, order.kv[head], kv_size);
       appendHead(how.v, v, order.kv[head], kv_size);
     }
-    how.how = order.words;
+    how.how = describeOrder(order, own.kv_head * layer.groupSize(), layer.groupSize());
     how.may_be_meant = order.may_be_meant;
   }
   return all;
