@@ -64,6 +64,11 @@ bool beginsAsNsight(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfNsight(const std::string& folder);
 std::shared_ptr<ChunkSource> openNsight(const std::string& path);
 
+/// Find and open a folder that holds files of several of the formats above except RingScope's own.
+/// They are one job. The format that tells most about a rank gives its calls.
+std::vector<std::string> filesOfMixed(const std::string& folder);
+std::shared_ptr<ChunkSource> openMixed(const std::string& folder);
+
 /// Opens a recording by its content, independent of its name. Throws inputError that lists the
 /// formats when it has none of them.
 std::shared_ptr<ChunkSource> openSource(const std::string& path);

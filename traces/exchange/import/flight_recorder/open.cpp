@@ -7,6 +7,7 @@
 #include "traces/exchange/import/flight_recorder/pickle.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/plain_files.h"
+#include "traces/exchange/import/profile/formats.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
@@ -69,22 +70,25 @@ void sayLacks(ProfiledJob& job, const std::vector<Dump>& dumps) {
     job.lacks.emplace_back(
         "some dumps do not list the ranks of their process groups; those whose dumps name a group "
         "are taken for its members");
-  sayMissingRanks(job, "dumps");
-  if (job.ranks.size() > 1) sayClocks(job);
 }
 
-std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
+}  // namespace
+
+ProfiledJob readFlightRecorder(const std::vector<std::string>& paths, bool) {
   std::vector<Dump> dumps;
   dumps.reserve(paths.size());
   for (const std::string& path : paths) dumps.push_back(readDump(path));
   completeGroups(dumps);
   ProfiledJob job;
   job.format = "PyTorch Flight Recorder";
+  job.files = "dumps";
+  job.infers_world_size = true;
   job.standing = describeStanding(dumps);
   const std::int32_t world_size = worldSize(dumps);
   for (const Dump& dump : dumps) {
     ProfiledRank rank = dump.rank;
     rank.world_size = world_size;
+    rank.seen_late = true;
     for (const DumpEntry& entry : dump.entries) rank.calls.push_back(entry.call);
     if (!dump.damage.empty())
       job.problems.push_back(rank.file + " could not be read to its end (" + dump.damage + "); " +
@@ -100,10 +104,8 @@ std::shared_ptr<ChunkSource> openDumps(const std::vector<std::string>& paths) {
     throw inputError(!job.problems.empty() ? job.problems.front()
                                            : paths.front() + " holds no collective and no message");
   sayLacks(job, dumps);
-  return makeSource(std::move(job));
+  return job;
 }
-
-}  // namespace
 
 bool beginsAsFlightRecorder(std::span<const std::uint8_t> head) {
   if (isPickle(head)) return true;
@@ -132,7 +134,9 @@ std::vector<std::string> filesOfFlightRecorder(const std::string& folder) {
 }
 
 std::shared_ptr<ChunkSource> openFlightRecorder(const std::string& path) {
-  return openDumps(fs::is_directory(path) ? filesOfFlightRecorder(path) : std::vector{path});
+  const bool folder = fs::is_directory(path);
+  return makeSource(
+      readFlightRecorder(folder ? filesOfFlightRecorder(path) : std::vector{path}, !folder));
 }
 
 }  // namespace ringscope::traces

@@ -6,7 +6,7 @@
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/kineto/rank_file.h"
 #include "traces/exchange/import/plain_files.h"
-#include "traces/exchange/import/profile/job.h"
+#include "traces/exchange/import/profile/formats.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
@@ -89,15 +89,9 @@ class Lacks {
       lacks.emplace_back(
           "training steps are not marked, so all is shown as one; a schedule and step() of "
           "torch.profiler mark them");
-    sayOfRanks(job);
   }
 
  private:
-  static void sayOfRanks(ProfiledJob& job) {
-    sayMissingRanks(job, "files");
-    if (job.ranks.front().world_size > 1) sayClocks(job);
-  }
-
   bool shapes_ = true, messages_ = false, gloo_ = false, groups_ = false, kernels_ = true,
        steps_ = true;
 };
@@ -121,17 +115,21 @@ void completeNamed(ProfiledJob& job, const std::vector<WorldRank>& named) {
                       "is taken to have one of all ranks");
 }
 
-std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
+}  // namespace
+
+ProfiledJob readKineto(const std::vector<std::string>& paths, bool alone) {
   ProfiledJob job;
   job.format = "PyTorch profiler";
+  job.files = "files";
   Lacks lacks;
   std::vector<WorldRank> named;
   for (const std::string& path : paths) {
-    RankFile file = readRankFile(path, paths.size() > 1);
+    RankFile file = readRankFile(path, !alone);
     lacks.look(file);
     if (file.rank_from_name) named.push_back(file.rank);
-    addFile(job, std::move(file), paths.size() == 1);
+    addFile(job, std::move(file), alone);
   }
+  job.infers_world_size = !named.empty();
   completeNamed(job, named);
   checkOneJob(job);
   if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) {
@@ -144,10 +142,8 @@ std::shared_ptr<ChunkSource> openFiles(const std::vector<std::string>& paths) {
                   ": holds no collective, no message, and no attention, embedding, loss or "
                   "optimizer step of a PyTorch job");
   lacks.say(job);
-  return makeSource(std::move(job));
+  return job;
 }
-
-}  // namespace
 
 bool beginsAsKineto(std::span<const std::uint8_t> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
@@ -163,7 +159,9 @@ std::vector<std::string> filesOfKineto(const std::string& folder) {
 }
 
 std::shared_ptr<ChunkSource> openKineto(const std::string& path) {
-  return openFiles(fs::is_directory(path) ? filesOfKineto(path) : std::vector{path});
+  const std::vector<std::string> paths =
+      fs::is_directory(path) ? filesOfKineto(path) : std::vector{path};
+  return makeSource(readKineto(paths, paths.size() == 1));
 }
 
 }  // namespace ringscope::traces

@@ -10,6 +10,7 @@
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/nccl_inspector/log.h"
 #include "traces/exchange/import/plain_files.h"
+#include "traces/exchange/import/profile/formats.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 
@@ -112,10 +113,11 @@ void sayLacks(ProfiledJob& job, const std::vector<InspectorLog>& logs) {
     job.lacks.emplace_back(
         "the logs say how long a collective took, and not when; its end is shown where it was "
         "written, which is later. NCCL_INSPECTOR_DUMP_VERBOSE=1 records the times");
-  sayMissingRanks(job, "logs");
 }
 
-std::shared_ptr<ChunkSource> openLogs(const std::vector<std::string>& paths) {
+}  // namespace
+
+ProfiledJob readNcclInspector(const std::vector<std::string>& paths, bool) {
   std::vector<InspectorLog> logs;
   logs.reserve(paths.size());
   for (const std::string& path : paths) logs.push_back(readInspectorLog(path));
@@ -123,6 +125,8 @@ std::shared_ptr<ChunkSource> openLogs(const std::vector<std::string>& paths) {
   const Members members = membersIn(logs, world);
   ProfiledJob job;
   job.format = "NCCL Inspector";
+  job.files = "logs";
+  job.has_own_numbers = true;
   for (const InspectorLog& log : logs) {
     if (!log.damage.empty())
       job.problems.push_back(log.path + " could not be read to its end (" + log.damage + ")");
@@ -133,10 +137,8 @@ std::shared_ptr<ChunkSource> openLogs(const std::vector<std::string>& paths) {
   }
   checkOneJob(job);
   sayLacks(job, logs);
-  return makeSource(std::move(job));
+  return job;
 }
-
-}  // namespace
 
 bool beginsAsNcclInspector(std::span<const std::uint8_t> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
@@ -157,7 +159,9 @@ std::vector<std::string> filesOfNcclInspector(const std::string& folder) {
 }
 
 std::shared_ptr<ChunkSource> openNcclInspector(const std::string& path) {
-  return openLogs(fs::is_directory(path) ? filesOfNcclInspector(path) : std::vector{path});
+  const bool folder = fs::is_directory(path);
+  return makeSource(
+      readNcclInspector(folder ? filesOfNcclInspector(path) : std::vector{path}, !folder));
 }
 
 }  // namespace ringscope::traces

@@ -7,6 +7,7 @@
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/nsight/capture.h"
 #include "traces/exchange/import/plain_files.h"
+#include "traces/exchange/import/profile/formats.h"
 #include "traces/exchange/import/profile/rank_name.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
@@ -106,19 +107,21 @@ void sayLacks(ProfiledJob& job, const std::vector<Capture>& captures) {
     job.lacks.emplace_back(
         "training steps are not marked, so all is shown as one; a range of NVTX whose text is "
         "\"step N\" marks each");
-  sayMissingRanks(job, "exports");
-  if (captures.size() > 1) sayClocks(job);
 }
 
-std::shared_ptr<ChunkSource> openExports(const std::vector<std::string>& paths) {
+}  // namespace
+
+ProfiledJob readNsight(const std::vector<std::string>& paths, bool alone) {
   ProfiledJob job;
   job.format = "Nsight Systems";
+  job.files = "exports";
+  job.infers_world_size = true;
   std::vector<Capture> captures;
   captures.reserve(paths.size());
   for (const std::string& path : paths) {
     captures.push_back(readCapture(path));
     sayLacksOf(job, captures.back());
-    if (paths.size() == 1)
+    if (alone)
       addProcesses(job, captures.back());
     else
       addRank(job, captures.back());
@@ -132,10 +135,8 @@ std::shared_ptr<ChunkSource> openExports(const std::vector<std::string>& paths) 
   addWorld(job);
   checkOneJob(job);
   sayLacks(job, captures);
-  return makeSource(std::move(job));
+  return job;
 }
-
-}  // namespace
 
 bool beginsAsNsight(std::span<const std::uint8_t> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
@@ -150,7 +151,9 @@ std::vector<std::string> filesOfNsight(const std::string& folder) {
 }
 
 std::shared_ptr<ChunkSource> openNsight(const std::string& path) {
-  return openExports(fs::is_directory(path) ? filesOfNsight(path) : std::vector{path});
+  const std::vector<std::string> paths =
+      fs::is_directory(path) ? filesOfNsight(path) : std::vector{path};
+  return makeSource(readNsight(paths, paths.size() == 1));
 }
 
 }  // namespace ringscope::traces

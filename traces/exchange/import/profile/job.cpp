@@ -53,19 +53,17 @@ void checkGroups(const ProfiledJob& job) {
 
 }  // namespace
 
-void sayMissingRanks(ProfiledJob& job, const std::string& files) {
+void sayRanks(ProfiledJob& job) {
   const std::int32_t world_size = job.ranks.front().world_size;
   const std::int64_t missing = world_size - std::ssize(job.ranks);
   if (missing > 0)
-    job.lacks.push_back("the " + files + " of " + std::to_string(missing) + " of " +
+    job.lacks.push_back("the " + job.files + " of " + std::to_string(missing) + " of " +
                         describeCount(world_size, "rank") +
                         " are missing: open the folder that holds one of each");
-}
-
-void sayClocks(ProfiledJob& job) {
-  job.lacks.emplace_back(
-      "times of ranks are compared by the clocks of their machines; on several machines these may "
-      "differ");
+  if (job.ranks.size() > 1)
+    job.lacks.emplace_back(
+        "times of ranks are compared by the clocks of their machines; on several machines these "
+        "may differ");
 }
 
 void checkOneJob(ProfiledJob& job) {

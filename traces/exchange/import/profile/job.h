@@ -53,12 +53,16 @@ struct ProfiledRank {
   std::vector<Call> calls;
   std::vector<Event> stages;  ///< other activities; times as in calls
   bool marks_steps = false;   ///< training steps are marked, so train_step is meaningful
+  bool seen_late = false;     ///< begins and ends of calls are later than they were
 };
 
 /// A job as its ranks' files describe it.
 struct ProfiledJob {
   std::string format;  ///< tool that wrote the files, as in Imported::format
+  std::string files;   ///< the files of that tool in a sentence: "dumps"
   std::vector<ProfiledRank> ranks;
+  bool infers_world_size = false;     ///< no file states the number of ranks
+  bool has_own_numbers = false;       ///< calls are numbered by the tool, not by PyTorch
   std::vector<std::string> standing;  ///< where ranks stood when a dump was taken
   std::vector<std::string> lacks;     ///< information that these files lack, and what would supply
                                       ///< it
@@ -76,11 +80,9 @@ struct Matched {
 /// common. Times are at most a week apart.
 void checkOneJob(ProfiledJob& job);
 
-/// Says how many ranks have no file, where a file of the format is one of `files`: "dumps". All
-/// ranks state one world size (checkOneJob).
-void sayMissingRanks(ProfiledJob& job, const std::string& files);
-/// Says that times of several ranks are those of several clocks.
-void sayClocks(ProfiledJob& job);
+/// Says how many ranks have no file, and that times of several ranks are those of several clocks.
+/// All ranks state one world size (checkOneJob).
+void sayRanks(ProfiledJob& job);
 
 /// Assigns a group to collectives whose group was not recorded. All calls of one thread get the
 /// same group, because a thread of Gloo works for one group. The group is the largest of the rank's
@@ -98,6 +100,13 @@ void matchCollectives(ProfiledJob& job, Matched& matched);
 /// Reports whether a send and a receive may be one message: their sizes agree, and neither is
 /// complete before the other was posted.
 bool mayBeOne(const Call& send, const Call& receive);
+
+/// Aligns the ranks' clocks as far as matched calls show that they differ. No member of a
+/// collective ends it before all others have posted it, and no receive ends before its send was
+/// posted. A rank whose calls contradict this is moved to an earlier time, by the least that
+/// resolves it. Appends a sentence about each moved rank, about ranks without a matched call, and
+/// about contradictions that no constant difference resolves, to `lacks`.
+void alignClocks(ProfiledJob& job);
 
 /// Finds the peer of messages of which only the peer's rank in an unknown group is recorded. The
 /// peer is the rank that posted the other side at about the same time; calls with only one possible

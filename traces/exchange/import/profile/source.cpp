@@ -21,6 +21,8 @@ class ProfileSource {
     tellGroups(job_);
     matchCollectives(job_, matched_);
     matchMessages(job_, matched_);
+    sayRanks(job_);
+    alignClocks(job_);
     findStart();
     addGroups();
     for (const ProfiledRank& rank : job_.ranks) add(eventsFor(rank));

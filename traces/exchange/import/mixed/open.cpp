@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "traces/exchange/import/format.h"
+#include "traces/exchange/import/profile/formats.h"
+#include "traces/exchange/waits/who_waits.h"
+#include "traces/format/core/prose.h"
+
+namespace ringscope::traces {
+namespace {
+
+/// A format whose files make a ProfiledJob.
+struct JobFormat {
+  std::vector<std::string> (*files)(const std::string& folder);
+  ProfiledJob (*read)(const std::vector<std::string>& paths, bool alone);
+};
+
+/// The formats, the one that tells most about a rank first.
+constexpr std::array kJobFormats = {JobFormat{filesOfKineto, readKineto},
+                                    JobFormat{filesOfNsight, readNsight},
+                                    JobFormat{filesOfNcclInspector, readNcclInspector},
+                                    JobFormat{filesOfFlightRecorder, readFlightRecorder}};
+
+/// Gives all jobs the world size that files state, or the largest one that is inferred. A group
+/// that an importer made of all ranks grows with it.
+void agreeOnWorldSize(std::vector<ProfiledJob>& jobs) {
+  std::int32_t size = 0;
+  for (const ProfiledJob& job : jobs) size = std::max(size, job.ranks.front().world_size);
+  for (ProfiledJob& job : jobs) {
+    if (!job.infers_world_size) continue;
+    for (ProfiledRank& rank : job.ranks) {
+      for (NamedGroup& group : rank.groups)
+        if (group.name == "default_pg" && std::ssize(group.members) == rank.world_size)
+          for (std::int32_t r = rank.world_size; r < size; ++r)
+            group.members.push_back(WorldRank::of(r));
+      rank.world_size = size;
+    }
+  }
+}
+
+/// Clears numbers of calls. Those of different tools are not comparable, so calls are matched in
+/// their order.
+void clearNumbers(ProfiledJob& job) {
+  for (ProfiledRank& rank : job.ranks)
+    for (Call& call : rank.calls) call.sequence = -1;
+}
+
+/// Formats name the same process group differently. Gives the groups of `job` the names of the
+/// groups with the same members in `named`, where these are unique.
+void renameGroups(const ProfiledJob& named, ProfiledJob& job) {
+  std::map<std::vector<WorldRank>, std::set<std::string>> names, own;
+  const auto collect = [](const ProfiledJob& from, auto& into) {
+    for (const ProfiledRank& rank : from.ranks)
+      for (const NamedGroup& group : rank.groups) into[group.members].insert(group.name);
+  };
+  collect(named, names);
+  collect(job, own);
+  for (ProfiledRank& rank : job.ranks)
+    for (NamedGroup& group : rank.groups) {
+      const auto found = names.find(group.members);
+      if (found != names.end() && found->second.size() == 1 && own[group.members].size() == 1)
+        group.name = *found->second.begin();
+    }
+}
+
+/// Adds the ranks of `other` that `job` does not have, and what `other` says about the job.
+void join(ProfiledJob& job, ProfiledJob other) {
+  std::vector<WorldRank> known;
+  renameGroups(job, other);
+  for (ProfiledRank& rank : other.ranks) {
+    if (std::ranges::find(job.ranks, rank.rank, &ProfiledRank::rank) == job.ranks.end())
+      job.ranks.push_back(std::move(rank));
+    else
+      known.push_back(rank.rank);
+  }
+  if (!known.empty())
+    job.lacks.push_back(
+        "calls of " + describeRanks(known) + " are those of " + job.format + "; the " +
+        other.files + " of " + other.format + " give " +
+        (other.standing.empty() ? "nothing more here" : "where these ranks stood at the end"));
+  const auto add = [](std::vector<std::string>& to, std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(job.standing, other.standing);
+  add(job.problems, other.problems);
+  for (const std::string& lack : other.lacks) job.lacks.push_back(other.format + ": " + lack);
+  job.format += " and " + other.format;
+}
+
+}  // namespace
+
+std::vector<std::string> filesOfMixed(const std::string& folder) {
+  std::vector<std::string> all;
+  int formats = 0;
+  for (const JobFormat& format : kJobFormats) {
+    const std::vector<std::string> files = format.files(folder);
+    formats += !files.empty();
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  return formats > 1 ? all : std::vector<std::string>();
+}
+
+std::shared_ptr<ChunkSource> openMixed(const std::string& folder) {
+  std::vector<ProfiledJob> jobs;
+  for (const JobFormat& format : kJobFormats)
+    if (const auto files = format.files(folder); !files.empty())
+      jobs.push_back(format.read(files, false));
+  agreeOnWorldSize(jobs);
+  for (ProfiledJob& one : jobs)
+    if (one.has_own_numbers) clearNumbers(one);
+  ProfiledJob job = std::move(jobs.front());
+  for (std::string& lack : job.lacks) lack = job.format + ": " + lack;
+  for (std::size_t i = 1; i < jobs.size(); ++i) join(job, std::move(jobs[i]));
+  job.files = "files";
+  checkOneJob(job);
+  return makeSource(std::move(job));
+}
+
+}  // namespace ringscope::traces
