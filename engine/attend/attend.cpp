@@ -102,7 +102,7 @@ void runRank(RankContext& context, const AttendSetup& setup, Shards& shards,
   recordSchedules(context, setup.run, setup.layout, in.mask, 0);
   for (int round = 0; round < setup.config.repeat; ++round) {
     const auto op = makeAttention(context, setup.run, setup.layout, in.mask,
-                                  Softmax{in.scale, {setup.run.dropout, setup.run.seed}});
+                                  Softmax{{in.scale}, {setup.run.dropout, setup.run.seed}});
     if (in.sinks.defined()) op->setSinks(in.sinks.to(context.device));
     together();
     const std::int64_t begin = traces::steadyNow();

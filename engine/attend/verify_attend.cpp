@@ -26,14 +26,14 @@ AttendReference::AttendReference(const AttendInput& in, bool fp8, const at::Tens
                                  traces::Device where, const std::optional<MergedBlocks>& blocks) {
   LayerAttention inputs = asUsed({in.q, in.k, in.v, stored_out, {}, in.dout, {}, {}, {}}, fp8);
   inputs.sinks = in.sinks;
-  ReferenceAttention reference(in.mask, in.scale, in.sinks);
-  AttentionOnDevice device(std::make_unique<DeviceAttention>(in.mask, in.scale), where);
+  ReferenceAttention reference(in.mask, {in.scale}, in.sinks);
+  AttentionOnDevice device(std::make_unique<DeviceAttention>(in.mask, ScoreRule{in.scale}), where);
   device.setSinks(in.sinks);
   exact = attended(reference, inputs);
   one_device = attended(device, inputs);
   const auto length = static_cast<std::size_t>(in.q.size(2));
   variance = attentionVariance(exact, in.mask, blocks ? *blocks : MergedBlocks::whole(length),
-                               in.scale, in.q.scalar_type());
+                               {in.scale}, in.q.scalar_type());
 }
 
 std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const AttendOutcome& outcome,
@@ -41,7 +41,7 @@ std::vector<traces::DiffRecord> verifyAttend(const AttendInput& in, const Attend
   const AttendReference is(in, fp8, outcome.tensors.at("out"), outcome.device, outcome.blocks);
   std::optional<QuantisationError> quantisation;
   if (fp8) {
-    ReferenceAttention exact(in.mask, in.scale, in.sinks);
+    ReferenceAttention exact(in.mask, {in.scale}, in.sinks);
     quantisation.emplace(exact, LayerAttention{in.q, in.k, in.v, {}, {}, in.dout, {}, {}, {}});
   }
   std::vector<traces::DiffRecord> diffs;

@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include "traces/format/schema/ids.h"
+#include "traces/format/schema/score_rule.h"
 
 namespace ringscope::engine {
 
 using traces::Layer;
+using traces::ScoreRule;
 
 /// The result of one attention forward. out: [B, Hq, S, D]; lse: [B, Hq, S], natural logarithm. A
 /// query without a key has out 0 and lse -inf.

@@ -72,17 +72,18 @@ bool efficientOnGpu(const at::Tensor& q, const Piece& piece) {
 
 /// Returns the kernel for a piece, never auto. Throws usageError if `asked` does not support the
 /// piece.
-Kernel kernelFor(const at::Tensor& q, const Piece& piece, Kernel asked) {
+Kernel kernelFor(const at::Tensor& q, const Piece& piece, const ScoreRule& rule, Kernel asked) {
   if (asked == Kernel::kMath) return asked;
-  const bool flash = q.is_cpu() || flashOnGpu(q, piece),
-             efficient = q.is_cuda() && efficientOnGpu(q, piece);
+  const bool fused = rule.softcap == 0, flash = fused && (q.is_cpu() || flashOnGpu(q, piece)),
+             efficient = fused && q.is_cuda() && efficientOnGpu(q, piece);
   if (asked == Kernel::kAuto)
     return flash ? Kernel::kFlash : efficient ? Kernel::kEfficient : Kernel::kMath;
   const bool takes = asked == Kernel::kFlash ? flash : efficient;
   if (!takes)
     throw usageError(std::string("--kernel ") + traces::name(asked) +
                      " does not take these tensors here (" + c10::toString(q.scalar_type()) +
-                     ", head size " + std::to_string(q.size(3)) + "); use auto or math");
+                     ", head size " + std::to_string(q.size(3)) +
+                     (fused ? "" : ", scores with a softcap") + "); use auto or math");
   return asked;
 }
 
@@ -144,16 +145,17 @@ AttentionGradients attendPieceBackwardOnGpu(const at::Tensor& dout, const at::Te
 }  // namespace
 
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Piece& piece, double scale, bool small_in_float, Kernel kernel) {
-  kernel = kernelFor(q, piece, kernel);
-  if (kernel == Kernel::kMath) return attendPiecePlain(q, k, v, piece, scale);
-  if (kernel == Kernel::kEfficient) return attendPieceEfficient(q, k, v, piece, scale);
-  if (q.is_cuda()) return attendPieceOnGpu(q, k, v, piece, scale);
+                            const Piece& piece, const ScoreRule& rule, bool small_in_float,
+                            Kernel kernel) {
+  kernel = kernelFor(q, piece, rule, kernel);
+  if (kernel == Kernel::kMath) return attendPiecePlain(q, k, v, piece, rule);
+  if (kernel == Kernel::kEfficient) return attendPieceEfficient(q, k, v, piece, rule.scale);
+  if (q.is_cuda()) return attendPieceOnGpu(q, k, v, piece, rule.scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
   auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
       queryRows(q, piece).to(type), keyRows(k, piece).to(type), keyRows(v, piece).to(type), 0.0,
-      isCausal(piece), mask, scale);
+      isCausal(piece), mask, rule.scale);
   AttentionResult block{out, lse};
   if (piece.hasEmptyRow()) clearRowsWithoutKeys(block, *mask);
   return block;
@@ -162,12 +164,12 @@ AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::
 AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q,
                                        const at::Tensor& k, const at::Tensor& v,
                                        const AttentionResult& merged, const Piece& piece,
-                                       double scale, bool small_in_float, Kernel kernel) {
-  kernel = kernelFor(q, piece, kernel);
-  if (kernel == Kernel::kMath) return attendPiecePlainBackward(dout, q, k, v, merged, piece, scale);
+                                       const ScoreRule& rule, bool small_in_float, Kernel kernel) {
+  kernel = kernelFor(q, piece, rule, kernel);
+  if (kernel == Kernel::kMath) return attendPiecePlainBackward(dout, q, k, v, merged, piece, rule);
   if (kernel == Kernel::kEfficient)
-    return attendPieceBackwardEfficient(dout, q, k, v, merged, piece, scale);
-  if (q.is_cuda()) return attendPieceBackwardOnGpu(dout, q, k, v, merged, piece, scale);
+    return attendPieceBackwardEfficient(dout, q, k, v, merged, piece, rule.scale);
+  if (q.is_cuda()) return attendPieceBackwardOnGpu(dout, q, k, v, merged, piece, rule.scale);
   const at::ScalarType type = small_in_float && isSmall(q, piece) ? at::kFloat : q.scalar_type();
   const auto mask = additiveMask(piece, type);
   at::Tensor lse = queryRows(merged.lse, piece);
@@ -181,7 +183,7 @@ AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor&
   };
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       rows(dout), rows(q), keys(k), keys(v), rows(merged.out), lse, 0.0, isCausal(piece), mask,
-      scale);
+      rule.scale);
   return {dq, perKeyHead(dk, k), perKeyHead(dv, k)};
 }
 
@@ -240,7 +242,7 @@ AttentionResult DeviceAttention::forward(const at::Tensor& q_in, const at::Tenso
   const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
   AttentionResult result =
       attendWhole(q, pieces(q.size(2)), [&](const Piece& piece, traces::PieceIndex) {
-        return attendPiece(q, k, v, piece, scale_, false, kernel_);
+        return attendPiece(q, k, v, piece, rule_, false, kernel_);
       });
   applySinks(result, sinks_);
   return {result.out.to(q.scalar_type()), result.lse};
@@ -252,7 +254,7 @@ AttentionGradients DeviceAttention::backward(const at::Tensor& dout, const at::T
   const at::Tensor q = rounded(q_in), k = rounded(k_in), v = rounded(v_in);
   const AttentionGradients g =
       attendWholeBackward(q, k, v, pieces(q.size(2)), [&](const Piece& piece, traces::PieceIndex) {
-        return attendPieceBackward(dout, q, k, v, result, piece, scale_, false, kernel_);
+        return attendPieceBackward(dout, q, k, v, result, piece, rule_, false, kernel_);
       });
   const auto type = q.scalar_type();
   return {g.dq.to(type), g.dk.to(type), g.dv.to(type)};

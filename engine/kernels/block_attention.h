@@ -18,14 +18,15 @@ using traces::Kernel;
 ///
 /// With auto, `kernel` is ATen's flash operator on a CPU. On a GPU it is the flash operator for
 /// bf16 and fp16, and else the memory-efficient operator. Pieces that neither supports on a GPU
-/// (fp64, tile masks, odd head sizes) use plain_attention. Throws usageError if a named kernel does
+/// (fp64, tile masks, odd head sizes), and scores with a softcap on every device, use
+/// plain_attention. Throws usageError if a named kernel does
 /// not support the piece. run_rules.h knows the supported pieces beforehand, except for head sizes.
 ///
 /// The kernel rounds its results to its inputs' type. Documents and windows can split a row into
 /// many small pieces, whose roundings add up to more than one device's. With `small_in_float`,
 /// small bf16 and fp16 pieces are therefore computed in fp32.
 AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Piece& piece, double scale, bool small_in_float = false,
+                            const Piece& piece, const ScoreRule& rule, bool small_in_float = false,
                             Kernel kernel = Kernel::kAuto);
 
 /// Computes the gradients of one piece from the merged out and lse of the whole rows. The gradients
@@ -34,7 +35,7 @@ AttentionResult attendPiece(const at::Tensor& q, const at::Tensor& k, const at::
 AttentionGradients attendPieceBackward(const at::Tensor& dout, const at::Tensor& q,
                                        const at::Tensor& k, const at::Tensor& v,
                                        const AttentionResult& merged, const Piece& piece,
-                                       double scale, bool small_in_float = false,
+                                       const ScoreRule& rule, bool small_in_float = false,
                                        Kernel kernel = Kernel::kAuto);
 
 /// Functions that attend one piece, or compute its gradients.
@@ -55,9 +56,9 @@ class DeviceAttention : public AttentionOp {
  public:
   /// Makes the operator. With `fp8`, q, k and v are first rounded to e4m3. `sinks`: [Hq], or
   /// undefined.
-  DeviceAttention(Mask mask, double scale, bool fp8 = false, at::Tensor sinks = {},
+  DeviceAttention(Mask mask, const ScoreRule& rule, bool fp8 = false, at::Tensor sinks = {},
                   Kernel kernel = Kernel::kAuto)
-      : mask_(std::move(mask)), scale_(scale), fp8_(fp8), kernel_(kernel) {
+      : mask_(std::move(mask)), rule_(rule), fp8_(fp8), kernel_(kernel) {
     sinks_ = std::move(sinks);
   }
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -70,7 +71,7 @@ class DeviceAttention : public AttentionOp {
   std::vector<Piece> pieces(std::int64_t rows) const;
   at::Tensor rounded(const at::Tensor& t) const;
   Mask mask_;
-  double scale_;
+  ScoreRule rule_;
   bool fp8_;
   Kernel kernel_;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/kernels/scores.h"
 #include "traces/format/schema/band.h"
 
 namespace ringscope::engine {
@@ -19,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class PlainPiece {
  public:
   PlainPiece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Piece& piece,
-             double scale, const Dropout& dropout, const PairPlaces& places)
+             const ScoreRule& rule, const Dropout& dropout, const PairPlaces& places)
       : type_(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
         q_(q.slice(2, piece.q_begin, piece.q_end).to(type_)),
         k_(perQueryHead(k, piece, q.size(1))),
@@ -27,7 +28,7 @@ class PlainPiece {
         refused_(piece.mask == traces::PieceMask::kFull
                      ? at::Tensor()
                      : atRefusedPairs(piece, true, at::kBool).to(q.device())),
-        scale_(scale),
+        rule_(rule),
         piece_(piece),
         dropout_(dropout),
         places_(places) {}
@@ -42,7 +43,7 @@ class PlainPiece {
   }
   /// Returns scores [B, Hq, rows, keys], with -inf for masked pairs.
   at::Tensor scores(std::int64_t row) const {
-    at::Tensor s = at::matmul(q(row), k_.transpose(-1, -2)) * scale_;
+    at::Tensor s = scoresFrom(at::matmul(q(row), k_.transpose(-1, -2)), rule_);
     if (refused_.defined())
       s.masked_fill_(refused_.slice(0, row, std::min(rows(), row + kRowsAtOnce)), -kInfinity);
     return s;
@@ -68,7 +69,7 @@ class PlainPiece {
 
   at::ScalarType type_;
   at::Tensor q_, k_, v_, refused_;
-  double scale_;
+  ScoreRule rule_;
   const Piece& piece_;
   const Dropout& dropout_;
   const PairPlaces& places_;
@@ -103,9 +104,9 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 }
 
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 const Piece& piece, double scale, const Dropout& dropout,
+                                 const Piece& piece, const ScoreRule& rule, const Dropout& dropout,
                                  const PairPlaces& places) {
-  const PlainPiece p(q, k, v, piece, scale, dropout, places);
+  const PlainPiece p(q, k, v, piece, rule, dropout, places);
   std::vector<at::Tensor> out, lse;
   for (std::int64_t row = 0; row < p.rows(); row += kRowsAtOnce) {
     const at::Tensor s = p.scores(row);
@@ -120,9 +121,9 @@ AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const
 AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
-                                            double scale, const Dropout& dropout,
+                                            const ScoreRule& rule, const Dropout& dropout,
                                             const PairPlaces& places) {
-  const PlainPiece p(q, k, v, piece, scale, dropout, places);
+  const PlainPiece p(q, k, v, piece, rule, dropout, places);
   auto rows = [&](const at::Tensor& t) {
     return t.slice(2, piece.q_begin, piece.q_end).to(p.type());
   };
@@ -131,7 +132,8 @@ AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Te
   at::Tensor dk = at::zeros_like(p.k()), dv = at::zeros_like(p.v());
   std::vector<at::Tensor> dq;
   for (std::int64_t row = 0; row < p.rows(); row += kRowsAtOnce) {
-    const at::Tensor weights = at::exp(p.scores(row) - base(PlainPiece::cut(lse, row)));
+    const at::Tensor scores = p.scores(row);
+    const at::Tensor weights = at::exp(scores - base(PlainPiece::cut(lse, row)));
     const at::Tensor d = PlainPiece::cut(dout_rows, row);
     at::Tensor used = weights, dp = at::matmul(d, p.v().transpose(-1, -2));
     if (p.drops()) {
@@ -140,7 +142,8 @@ AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Te
       dp = dp * kept;
     }
     dv += at::matmul(used.transpose(-1, -2), d);
-    const at::Tensor ds = weights * (dp - PlainPiece::cut(delta, row)) * scale;
+    const at::Tensor ds =
+        beforeSoftcap(weights * (dp - PlainPiece::cut(delta, row)), scores, rule) * rule.scale;
     dq.push_back(at::matmul(ds, p.k()));
     dk += at::matmul(ds.transpose(-1, -2), p.q(row));
   }

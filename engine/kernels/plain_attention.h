@@ -16,19 +16,19 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k);
 
 /// Attends one piece with matrix products, a few rows at a time, for cases that no fused kernel of
-/// the device supports (dropout; tile masks and fp64 on a GPU). Shapes and results are those of
-/// attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `places` are the rows of q and
-/// k.
+/// the device supports (dropout, a softcap; tile masks and fp64 on a GPU). Shapes and results are
+/// those of attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `places` are the rows
+/// of q and k.
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 const Piece& piece, double scale, const Dropout& dropout = {},
-                                 const PairPlaces& places = {});
+                                 const Piece& piece, const ScoreRule& rule,
+                                 const Dropout& dropout = {}, const PairPlaces& places = {});
 
 /// Computes gradients like attendPieceBackward, in fp32 (fp64 for fp64 inputs). With dropout, the
 /// merged out has the dropped pairs left out, so rowsum(dout · out) is the correct delta.
 AttentionGradients attendPiecePlainBackward(const at::Tensor& dout, const at::Tensor& q,
                                             const at::Tensor& k, const at::Tensor& v,
                                             const AttentionResult& merged, const Piece& piece,
-                                            double scale, const Dropout& dropout = {},
+                                            const ScoreRule& rule, const Dropout& dropout = {},
                                             const PairPlaces& places = {});
 
 }  // namespace ringscope::engine

@@ -41,7 +41,8 @@ at::Tensor refusedByMask(const Mask& mask, std::int64_t first_row, std::int64_t 
 
 at::Tensor ReferenceAttention::scores(const at::Tensor& q_rows, const at::Tensor& k,
                                       std::int64_t first_row) const {
-  at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * scale_;  // [B, H, rows, S]
+  at::Tensor s = at::matmul(q_rows, k.transpose(-1, -2)) * rule_.scale;  // [B, H, rows, S]
+  if (rule_.softcap > 0) s = rule_.softcap * at::tanh(s / rule_.softcap);
   if (!mask_.isFull())
     s.masked_fill_(refusedByMask(mask_, first_row, q_rows.size(2), k.size(2)),
                    -std::numeric_limits<double>::infinity());
@@ -73,14 +74,17 @@ AttentionGradients ReferenceAttention::backward(const at::Tensor& dout, const at
   std::vector<at::Tensor> dq;
   for (std::int64_t row = 0; row < q.size(2); row += kReferenceRows) {
     auto rows = [&](const at::Tensor& t) { return t.slice(2, row, row + kReferenceRows); };
-    const at::Tensor p =
-        at::exp(scores(rows(q64), k64, row) - rows(result.lse)
-                                                  .to(at::kDouble)
-                                                  .masked_fill(at::isneginf(rows(result.lse)), 0)
-                                                  .unsqueeze(-1));
+    const at::Tensor s = scores(rows(q64), k64, row);
+    const at::Tensor p = at::exp(s - rows(result.lse)
+                                         .to(at::kDouble)
+                                         .masked_fill(at::isneginf(rows(result.lse)), 0)
+                                         .unsqueeze(-1));
     dv += at::matmul(p.transpose(-1, -2), rows(dout64));
-    const at::Tensor ds =
-        p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta)) * scale_;
+    at::Tensor ds = p * (at::matmul(rows(dout64), v64.transpose(-1, -2)) - rows(delta));
+    // The derivative of c·tanh(x / c) is 1 − tanh²(x / c). Masked pairs have p = 0.
+    if (rule_.softcap > 0)
+      ds = ds * (1 - at::square(s.masked_fill(at::isneginf(s), 0) / rule_.softcap));
+    ds = ds * rule_.scale;
     dq.push_back(at::matmul(ds, k64));
     dk += at::matmul(ds.transpose(-1, -2), rows(q64));
   }

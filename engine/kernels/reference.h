@@ -12,14 +12,14 @@ namespace ringscope::engine {
 at::Tensor refusedByMask(const Mask& mask, std::int64_t first_row, std::int64_t rows,
                          std::int64_t keys);
 
-/// Attention in fp64 over the whole sequence: softmax(q·kᵀ·scale + mask)·v and its derivative. It
+/// Attention in fp64 over the whole sequence: softmax(score(q·kᵀ) + mask)·v and its derivative. It
 /// is the reference of every comparison and shares no code with the strategies. It works on blocks
 /// of query rows, so its memory is O(rows · S) instead of O(S²).
 class ReferenceAttention : public AttentionOp {
  public:
   /// Makes the reference. `sinks`: [Hq], or undefined.
-  ReferenceAttention(Mask mask, double scale, at::Tensor sinks = {})
-      : mask_(std::move(mask)), scale_(scale) {
+  ReferenceAttention(Mask mask, const ScoreRule& rule, at::Tensor sinks = {})
+      : mask_(std::move(mask)), rule_(rule) {
     settleVectorMaths();
     sinks_ = std::move(sinks);
   }
@@ -32,7 +32,7 @@ class ReferenceAttention : public AttentionOp {
  private:
   at::Tensor scores(const at::Tensor& q_rows, const at::Tensor& k, std::int64_t first_row) const;
   Mask mask_;
-  double scale_;
+  ScoreRule rule_;
 };
 
 }  // namespace ringscope::engine

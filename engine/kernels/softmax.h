@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "traces/format/schema/run_spec.h"
+#include "traces/format/schema/score_rule.h"
 
 namespace ringscope::engine {
 
@@ -14,11 +15,16 @@ struct Dropout {
   std::uint64_t seed = 0;
 };
 
-/// The options that turn scores into weights: scale, dropout and kernel.
+/// The options that turn products q·k into weights.
 struct Softmax {
-  double scale = 1;
+  traces::ScoreRule rule{.scale = 1};
   Dropout dropout;
   traces::Kernel kernel = traces::Kernel::kAuto;
+
+  /// Reports whether plain matrix products attend the pieces on every device.
+  bool isPlain() const {
+    return dropout.p > 0 || rule.softcap > 0 || kernel == traces::Kernel::kMath;
+  }
 };
 
 }  // namespace ringscope::engine

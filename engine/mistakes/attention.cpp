@@ -154,7 +154,7 @@ void injectLocalDeltaInBackward(Seams& seams) {
   extend(seams.attention.backward, [](const SeamPlace&, BackwardInputs& in) {
     RunningResult own = emptyRunningResult(in.q);
     for (const Piece& piece : in.pieces)
-      mergeBlock(own, attendPiece(in.q, in.k, in.v, piece, in.scale), piece.q_begin);
+      mergeBlock(own, attendPiece(in.q, in.k, in.v, piece, in.rule), piece.q_begin);
     in.result = {own.out.to(in.q.scalar_type()), own.lse};
   });
 }

@@ -92,7 +92,7 @@ struct BackwardInputs {
   at::Tensor dout, q, k, v;
   AttentionResult result;  ///< merged over all blocks
   const std::vector<Piece>& pieces;
-  double scale;  ///< of the scores
+  ScoreRule rule;
 };
 
 /// One layer's attention.

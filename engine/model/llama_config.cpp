@@ -63,7 +63,8 @@ constexpr FamilyTraits kFamilies[] = {
     {LlamaFamily::kLlama, "llama", "LlamaForCausalLM", 0, 0, 0},
     {LlamaFamily::kMistral, "mistral", "MistralForCausalLM", 8, 0, 4096},
     {LlamaFamily::kQwen2, "qwen2", "Qwen2ForCausalLM", 32, 0, 4096},
-    {LlamaFamily::kQwen3, "qwen3", "Qwen3ForCausalLM", 32, 128, 4096}};
+    {LlamaFamily::kQwen3, "qwen3", "Qwen3ForCausalLM", 32, 128, 4096},
+    {LlamaFamily::kGemma2, "gemma2", "Gemma2ForCausalLM", 4, 256, 4096}};
 
 const FamilyTraits& traitsOf(LlamaFamily family) {
   return kFamilies[static_cast<std::size_t>(family)];
@@ -74,7 +75,7 @@ const FamilyTraits& familyOf(const json& j, const std::string& source) {
   for (const FamilyTraits& traits : kFamilies)
     if (type == traits.model_type) return traits;
   throw inputError(source + ": model_type is '" + type +
-                   "'; what can be read is llama, mistral, qwen2 and qwen3");
+                   "'; what can be read is llama, mistral, qwen2, qwen3 and gemma2");
 }
 
 bool isQwen(LlamaFamily family) {
@@ -99,8 +100,19 @@ std::vector<bool> slidingLayers(const LlamaConfig& c, const json& j, const std::
                "full_attention in layer_types of a mistral model is not supported");
   for (std::int64_t i = 0; i < layers; ++i)
     sliding.push_back(listed.is_array() ? listed[static_cast<std::size_t>(i)] == kSliding
+                      : c.isGemma2()    ? i % 2 == 0
                                         : i >= first);
   return sliding;
+}
+
+/// Writes what only a Gemma 2 has.
+void writeSoftcaps(const LlamaConfig& c, json& config) {
+  const auto or_null = [](double value) { return value > 0 ? json(value) : json(); };
+  config["hidden_activation"] = config["hidden_act"];
+  config["query_pre_attn_scalar"] =
+      c.query_pre_attn_scalar > 0 ? c.query_pre_attn_scalar : static_cast<double>(c.head_dim);
+  config["attn_logit_softcapping"] = or_null(c.attn_logit_softcapping);
+  config["final_logit_softcapping"] = or_null(c.final_logit_softcapping);
 }
 
 void readWindow(LlamaConfig& c, const json& j, const std::string& source) {
@@ -123,6 +135,19 @@ std::vector<std::string> layerTypes(const LlamaConfig& c) {
   return types;
 }
 
+/// Reads the settings of scores and logits, which only a Gemma 2 has.
+void readSoftcaps(LlamaConfig& c, const json& j, const std::string& source) {
+  const auto read = [&](const char* key, double otherwise) {
+    const json value = j.value(key, json(otherwise));
+    if (value.is_null()) return 0.0;
+    refuseOutside(value.get<double>(), 1e-6, 1e9, key, source);
+    return value.get<double>();
+  };
+  c.query_pre_attn_scalar = read("query_pre_attn_scalar", 256);
+  c.attn_logit_softcapping = read("attn_logit_softcapping", 50);
+  c.final_logit_softcapping = read("final_logit_softcapping", 30);
+}
+
 void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
   const FamilyTraits& traits = traitsOf(c.family);
   const auto given = [&](const char* key, std::int64_t otherwise) {
@@ -143,14 +168,31 @@ void readAttention(LlamaConfig& c, const json& j, const std::string& source) {
   c.output_bias = c.family != LlamaFamily::kQwen2 && said;
   c.head_norm = c.family == LlamaFamily::kQwen3;
   c.attention_sinks = j.value("attention_sinks", false);
+  if (c.isGemma2()) readSoftcaps(c, j, source);
   readWindow(c, j, source);
+}
+
+/// Reads the padding token, which a negative number counts from the end.
+void readPadding(LlamaConfig& c, const json& j, const std::string& source) {
+  const json value = j.value("pad_token_id", c.isGemma2() ? json(0) : json());
+  if (value.is_null()) return;
+  const auto token = value.is_number_integer() ? value.get<std::int64_t>() : c.vocab_size;
+  refuseUnless(token >= -c.vocab_size && token < c.vocab_size, source,
+               "pad_token_id = " + value.dump() + " is no token of the vocabulary");
+  c.pad_token_id = token < 0 ? token + c.vocab_size : token;
+}
+
+const char* activation(const LlamaConfig& c) {
+  return c.isGemma2() ? "gelu_pytorch_tanh" : "silu";
 }
 
 LlamaConfig fromJson(const json& j, const std::string& source) {
   LlamaConfig c;
   refuseUnsupportedParts(j, source);
   c.family = familyOf(j, source).family;
-  refuseUnless(j.value("hidden_act", "silu") == "silu", source, "hidden_act must be silu");
+  const char *key = c.isGemma2() ? "hidden_activation" : "hidden_act", *supported = activation(c);
+  refuseUnless(j.value(key, supported) == supported, source,
+               std::string(key) + " must be " + supported);
   refuseUnless(!j.value("mlp_bias", false), source, "mlp_bias is not supported");
   c.vocab_size = positive(j, "vocab_size", source);
   c.hidden_size = positive(j, "hidden_size", source);
@@ -163,14 +205,17 @@ LlamaConfig fromJson(const json& j, const std::string& source) {
   refuseOutside(c.rms_norm_eps, 0, 1, "rms_norm_eps", source);
   refuseOutside(c.rope_theta, 1, 1e15, "rope_theta", source);
   refuseOutside(c.initializer_range, 0, 100, "initializer_range", source);
-  c.tie_word_embeddings = j.value("tie_word_embeddings", false);
+  c.tie_word_embeddings = j.value("tie_word_embeddings", c.isGemma2());
+  readPadding(c, j, source);
   return c;
 }
 
 }  // namespace
 
-double LlamaConfig::attentionScale() const {
-  return 1.0 / std::sqrt(static_cast<double>(head_dim));
+traces::ScoreRule LlamaConfig::scoreRule() const {
+  const double width =
+      query_pre_attn_scalar > 0 ? query_pre_attn_scalar : static_cast<double>(head_dim);
+  return {1.0 / std::sqrt(width), attn_logit_softcapping};
 }
 
 LlamaConfig LlamaConfig::parse(const std::string& text, const std::string& source) {
@@ -189,7 +234,7 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
   const FamilyTraits& traits = traitsOf(family);
   json config = {{"architectures", {traits.architecture}},
                  {"model_type", traits.model_type},
-                 {"hidden_act", "silu"},
+                 {"hidden_act", activation(*this)},
                  {"vocab_size", vocab_size},
                  {"hidden_size", hidden_size},
                  {"intermediate_size", intermediate_size},
@@ -202,12 +247,14 @@ nlohmann::json LlamaConfig::toJson(const std::string& dtype) const {
                  {"initializer_range", initializer_range},
                  {"tie_word_embeddings", tie_word_embeddings},
                  {"dtype", dtype}};
+  config["pad_token_id"] = pad_token_id ? json(*pad_token_id) : json();
   if (rope_scaling && rope_scaling->kind == RopeKind::kDynamic)
     config["max_position_embeddings"] =
         static_cast<std::int64_t>(rope_scaling->max_position_embeddings);
   if (family == LlamaFamily::kLlama) config["mlp_bias"] = false;
-  if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3)
+  if (family == LlamaFamily::kLlama || family == LlamaFamily::kQwen3 || isGemma2())
     config["attention_bias"] = attention_bias;
+  if (isGemma2()) writeSoftcaps(*this, config);
   if (attention_sinks) config["attention_sinks"] = true;  // a key that only RingScope uses
   if (traits.window > 0)
     config["sliding_window"] = sliding_window > 0 ? json(sliding_window) : json();

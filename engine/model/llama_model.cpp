@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
+
 #include "engine/kernels/sinks.h"
 #include "engine/observe/memory_tracker.h"
 
@@ -43,7 +45,26 @@ at::Tensor LlamaModel::linear(const at::Tensor& x, Layer layer,
 at::Tensor LlamaModel::norm(const at::Tensor& x, const at::Tensor& weight) const {
   const at::Tensor wide = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
   const at::Tensor scaled = wide * at::rsqrt(wide.pow(2).mean(-1, true) + config_.rms_norm_eps);
+  if (config_.isGemma2()) return (scaled * (1 + weight.to(wide.scalar_type()))).to(x.scalar_type());
   return weight * scaled.to(x.scalar_type());
+}
+
+at::Tensor LlamaModel::embed(const at::Tensor& input_ids) const {
+  at::Tensor embedded = options_.tp.embedding(weights_["model.embed_tokens.weight"], input_ids);
+  if (config_.pad_token_id)
+    embedded =
+        at::where(input_ids.eq(*config_.pad_token_id).unsqueeze(-1), embedded.detach(), embedded);
+  if (!config_.isGemma2()) return embedded;
+  const double root = std::sqrt(static_cast<double>(config_.hidden_size));
+  return embedded * at::full({}, root, embedded.options());
+}
+
+/// Returns the logits of the last layer's result.
+at::Tensor LlamaModel::logitsFrom(const at::Tensor& hidden) const {
+  const at::Tensor logits = at::linear(
+      options_.tp.copied(norm(hidden, weights_["model.norm.weight"])), weights_.outputProjection());
+  const double cap = config_.final_logit_softcapping;
+  return cap > 0 ? at::tanh(logits / cap) * cap : logits;
 }
 
 at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& position_ids) {
@@ -59,7 +80,7 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
     rotary_ = Rotary::of(of_cos, config_, made_in);
     if (!of_sin.is_same(of_cos)) rotary_.sin = Rotary::of(of_sin, config_, made_in).sin;
     rotary_ = {rotary_.cos.to(type), rotary_.sin.to(type)};
-    embedded_ = options_.tp.embedding(weights_["model.embed_tokens.weight"], input_ids);
+    embedded_ = embed(input_ids);
     options_.hooks.embedded(embedded_);
     hidden = embedded_;
   });
@@ -74,10 +95,8 @@ at::Tensor LlamaModel::forward(const at::Tensor& input_ids, const at::Tensor& po
     if (options_.recompute) forget(layer);
   }
   last_hidden_ = leaf(hidden);
-  scope_(EventKind::kLoss, Layer::none(), Direction::kForward, [&] {
-    logits_ = at::linear(options_.tp.copied(norm(last_hidden_, weights_["model.norm.weight"])),
-                         weights_.outputProjection());
-  });
+  scope_(EventKind::kLoss, Layer::none(), Direction::kForward,
+         [&] { logits_ = logitsFrom(last_hidden_); });
   return logits_.detach();
 }
 
@@ -119,12 +138,19 @@ void LlamaModel::feedForward(Segments& s, Layer layer) const {
       options_.tp.reduced(at::linear(joined, weights_.ofLayer(layer, "self_attn.o_proj.weight")));
   if (const at::Tensor bias = weights_.biasFor(layer, "self_attn.o_proj"); bias.defined())
     attended = attended + bias;
+  const auto normed = [&](const at::Tensor& x, const char* name) {
+    return norm(x, weights_.ofLayer(layer, name));
+  };
+  const bool gemma2 = config_.isGemma2();
+  if (gemma2) attended = normed(attended, "post_attention_layernorm.weight");
   const at::Tensor x = s.input + attended;
-  const at::Tensor y =
-      options_.tp.copied(norm(x, weights_.ofLayer(layer, "post_attention_layernorm.weight")));
-  const at::Tensor gate = at::silu(linear(y, layer, "mlp.gate_proj"));
-  s.output = x + options_.tp.reduced(
-                     linear(gate * linear(y, layer, "mlp.up_proj"), layer, "mlp.down_proj"));
+  const at::Tensor y = options_.tp.copied(
+      normed(x, gemma2 ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight"));
+  const at::Tensor gate = linear(y, layer, "mlp.gate_proj");
+  const at::Tensor fed = options_.tp.reduced(
+      linear((gemma2 ? at::gelu(gate, "tanh") : at::silu(gate)) * linear(y, layer, "mlp.up_proj"),
+             layer, "mlp.down_proj"));
+  s.output = x + (gemma2 ? normed(fed, "post_feedforward_layernorm.weight") : fed);
 }
 
 void LlamaModel::forget(Layer layer) {

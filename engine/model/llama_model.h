@@ -82,6 +82,8 @@ class LlamaModel {
   };
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
   at::Tensor linear(const at::Tensor& x, Layer layer, const std::string& projection) const;
+  at::Tensor embed(const at::Tensor& input_ids) const;
+  at::Tensor logitsFrom(const at::Tensor& hidden) const;
   void project(Segments& s, Layer layer) const;
   void feedForward(Segments& s, Layer layer) const;
   void attend(Segments& s, Layer layer);

@@ -51,6 +51,10 @@ void visitParameters(const LlamaConfig& c,
     visit(LlamaWeights::nameFor(l, "self_attn.v_proj.weight"), {kv, c.hidden_size});
     visit(LlamaWeights::nameFor(l, "self_attn.o_proj.weight"), {c.hidden_size, q});
     visit(LlamaWeights::nameFor(l, "post_attention_layernorm.weight"), {c.hidden_size});
+    if (c.isGemma2()) {
+      visit(LlamaWeights::nameFor(l, "pre_feedforward_layernorm.weight"), {c.hidden_size});
+      visit(LlamaWeights::nameFor(l, "post_feedforward_layernorm.weight"), {c.hidden_size});
+    }
     visit(LlamaWeights::nameFor(l, "mlp.gate_proj.weight"), {c.intermediate_size, c.hidden_size});
     visit(LlamaWeights::nameFor(l, "mlp.up_proj.weight"), {c.intermediate_size, c.hidden_size});
     visit(LlamaWeights::nameFor(l, "mlp.down_proj.weight"), {c.hidden_size, c.intermediate_size});
@@ -84,8 +88,9 @@ LlamaWeights LlamaWeights::random(const LlamaConfig& config, std::uint64_t seed,
   LlamaConfig without_sinks = config;
   without_sinks.attention_sinks = false;
   visitParameters(without_sinks, [&](const std::string& name, const Shape& shape) {
+    const bool zero = name.ends_with(".bias") || config.isGemma2();  // norms multiply by 1 + weight
     weights.add(name, shape.size() == 1
-                          ? at::full(shape, name.ends_with(".bias") ? 0 : 1, type)
+                          ? at::full(shape, zero ? 0 : 1, type)
                           : (at::randn(shape, generator) * config.initializer_range).to(type));
   });
   if (config.attention_sinks) weights.drawSinks(config, seed, type);

@@ -16,8 +16,8 @@ namespace ringscope::engine {
 /// The parameters of a Llama by their Hugging Face names, in a fixed order.
 class LlamaWeights {
  public:
-  /// Draws weights from a normal distribution with initializer_range; norms are 1. Equal seeds give
-  /// equal weights on every rank. Drawing attention sinks changes no other parameter.
+  /// Draws weights from a normal distribution with initializer_range; norms multiply by 1. Equal
+  /// seeds give equal weights on every rank. Drawing attention sinks changes no other parameter.
   static LlamaWeights random(const LlamaConfig& config, std::uint64_t seed, at::ScalarType type);
   /// Reads FOLDER/model.safetensors, or the files that FOLDER/model.safetensors.index.json names.
   /// Throws inputError that names a missing or misshapen tensor.

@@ -48,9 +48,9 @@ RankTrainer::RankTrainer(RankContext& context, const TrainSetup& setup, const Ll
       attention_(setup.masks, setup.model.num_hidden_layers,
                  [this](const Mask& mask, const std::vector<Layer>& layers) {
                    recordSchedules(context_, setup_.run, layout_, mask, train_step_, layers);
-                   return makeAttention(context_, setup_.run, layout_, mask,
-                                        Softmax{setup_.model.attentionScale(),
-                                                {setup_.run.dropout, setup_.run.seed}});
+                   return makeAttention(
+                       context_, setup_.run, layout_, mask,
+                       Softmax{setup_.model.scoreRule(), {setup_.run.dropout, setup_.run.seed}});
                  }),
       model_(
           setup.model, weights_, attention_,

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "engine/plan.h"
+#include "traces/format/schema/attention_facts.h"
 #include "traces/plan/run_rules.h"
 
 namespace ringscope::engine {
@@ -49,6 +50,22 @@ LayerMasks layerMasks(const TrainConfig& asked, const LlamaConfig& model,
   if (masks.mask.window != Mask::of(asked).window)
     masks.without_window = model.layers_without_window;
   return masks;
+}
+
+void recordScoreRules(const LlamaConfig& model, traces::Recorder& recorder) {
+  const ScoreRule rule = model.scoreRule();
+  if (model.isGemma2()) {
+    nlohmann::json layers;
+    for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+      nlohmann::json& facts = layers[std::to_string(layer)];
+      facts = {{"scale", rule.scale}, {"scale_by", "model"}};
+      if (rule.softcap > 0) facts["softcap"] = rule.softcap;
+    }
+    recorder.note(traces::kAttentionNote, layers.dump());
+  }
+  if (model.final_logit_softcapping > 0)
+    recorder.note(traces::kLogitsNote,
+                  nlohmann::json({{"softcap", model.final_logit_softcapping}}).dump());
 }
 
 std::map<std::string, std::string> lastingSettings(const traces::RunSpec& run,

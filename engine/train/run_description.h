@@ -6,6 +6,7 @@
 
 #include "engine/kernels/layer_masks.h"
 #include "engine/train/rank_trainer.h"
+#include "traces/format/recording/recorder.h"
 #include "traces/format/schema/run_spec.h"
 
 namespace ringscope::engine {
@@ -19,6 +20,10 @@ traces::RunSpec describeRun(const TrainConfig& config, const LlamaConfig& model,
 /// window that the user `asked` for holds in all layers; the model's own may hold in some.
 LayerMasks layerMasks(const TrainConfig& asked, const LlamaConfig& model,
                       const traces::RunSpec& run);
+
+/// Records how scores and logits are made, if it is not the usual way: the notes kAttentionNote and
+/// kLogitsNote.
+void recordScoreRules(const LlamaConfig& model, traces::Recorder& recorder);
 
 /// Returns the settings that a resumed run must share with the run that saved the checkpoint, by
 /// the option that decides each. "the data" is a hash, and "the model" is its configuration. The

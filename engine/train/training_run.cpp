@@ -232,6 +232,7 @@ TrainOutcome runTraining(const TrainConfig& config, Gate& gate, traces::Recorder
   const RankThreadOptions options = optionsOf(config, recorder, hooks, switches);
   if (recorder) {
     recorder->record(run);
+    recordScoreRules(model, *recorder);
     for (const auto& group : options.mesh.groups(run.ulysses)) recorder->record(group);
   }
   SharedProgress progress(setup, recorder, hooks, options.memory, gate);

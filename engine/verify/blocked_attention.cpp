@@ -30,9 +30,9 @@ Piece movedBy(Piece piece, std::int64_t q_at, std::int64_t k_at) {
 
 }  // namespace
 
-BlockedAttention::BlockedAttention(const ShardLayout& layout, const Mask& mask, double scale,
-                                   bool fp8)
-    : by_rank_(layout.rearrange()), in_order_(layout.restore()), scale_(scale), fp8_(fp8) {
+BlockedAttention::BlockedAttention(const ShardLayout& layout, const Mask& mask,
+                                   const ScoreRule& rule, bool fp8)
+    : by_rank_(layout.rearrange()), in_order_(layout.restore()), rule_(rule), fp8_(fp8) {
   std::vector<RingSchedule> schedules;
   for (const GroupRank rank : everyRank(layout.cpSize()))
     schedules.push_back(ringSchedule(layout, mask, rank));
@@ -59,7 +59,7 @@ AttentionResult BlockedAttention::forward(const at::Tensor& q, const at::Tensor&
   const at::Tensor queries = byRank(q), keys = byRank(k), values = byRank(v);
   AttentionResult result =
       attendWhole(queries, pieces_, [&](const Piece& piece, traces::PieceIndex) {
-        return attendPiece(queries, keys, values, piece, scale_, true);
+        return attendPiece(queries, keys, values, piece, rule_, true);
       });
   applySinks(result, sinks_);
   return {inOrder(result.out.to(q.scalar_type())), inOrder(result.lse)};
@@ -73,7 +73,7 @@ AttentionGradients BlockedAttention::backward(const at::Tensor& dout, const at::
   const AttentionResult merged{permuted(result.out, by_rank_), permuted(result.lse, by_rank_)};
   const AttentionGradients g = attendWholeBackward(
       queries, keys, values, pieces_, [&](const Piece& piece, traces::PieceIndex) {
-        return attendPieceBackward(gradient, queries, keys, values, merged, piece, scale_, true);
+        return attendPieceBackward(gradient, queries, keys, values, merged, piece, rule_, true);
       });
   const auto type = q.scalar_type();
   return {inOrder(g.dq.to(type)), inOrder(g.dk.to(type)), inOrder(g.dv.to(type))};

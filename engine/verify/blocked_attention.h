@@ -16,7 +16,7 @@ namespace ringscope::engine {
 class BlockedAttention : public AttentionOp {
  public:
   /// `layout`: of the ring. `fp8`: q, k and v are rounded to e4m3 first.
-  BlockedAttention(const ShardLayout& layout, const Mask& mask, double scale, bool fp8);
+  BlockedAttention(const ShardLayout& layout, const Mask& mask, const ScoreRule& rule, bool fp8);
 
   AttentionResult forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           Layer layer) override;
@@ -31,7 +31,7 @@ class BlockedAttention : public AttentionOp {
 
   std::vector<std::int64_t> by_rank_, in_order_;
   std::vector<Piece> pieces_;  ///< of the sequence by_rank_
-  double scale_;
+  ScoreRule rule_;
   bool fp8_;
 };
 

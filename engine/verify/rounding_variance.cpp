@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/kernels/reference.h"
+#include "engine/kernels/scores.h"
 #include "engine/tensors/tensor_io.h"
 
 namespace ringscope::engine {
@@ -57,15 +58,16 @@ std::vector<KeyRun> keyRuns(const at::Tensor& refused) {
 }
 
 /// Visits some query rows of all heads.
-void visitRows(traces::VarianceSums& sums, const WideAttention& in, const Mask& mask, double scale,
-               std::int64_t row, std::int64_t rows) {
+void visitRows(traces::VarianceSums& sums, const WideAttention& in, const Mask& mask,
+               const ScoreRule& rule, std::int64_t row, std::int64_t rows) {
   const auto part = [&](const at::Tensor& t) { return t.slice(2, row, row + rows).contiguous(); };
   const at::Tensor lse = part(in.lse), out = part(in.out), dout = part(in.dout);
-  const at::Tensor p =
-      at::exp(at::matmul(part(in.q), in.k.transpose(-1, -2)) * scale - lse.unsqueeze(-1));
+  const at::Tensor scores = scoresFrom(at::matmul(part(in.q), in.k.transpose(-1, -2)), rule),
+                   p = at::exp(scores - lse.unsqueeze(-1));
   const at::Tensor refused = refusedByMask(mask, row, rows, in.k.size(2));
   const at::Tensor weights = p.masked_fill(refused, 0), delta = (dout * out).sum(-1, true),
-                   dscores = p * (at::matmul(dout, in.v.transpose(-1, -2)) - delta),
+                   dscores = beforeSoftcap(p * (at::matmul(dout, in.v.transpose(-1, -2)) - delta),
+                                           scores, rule),
                    mean_key2 = at::square(at::matmul(weights, in.k)).sum(-1);
   const auto p_values = valuesOf(weights), ds_values = valuesOf(dscores), outs = valuesOf(out),
              lses = valuesOf(lse), mean_keys = valuesOf(mean_key2);
@@ -85,13 +87,14 @@ void visitRows(traces::VarianceSums& sums, const WideAttention& in, const Mask& 
 }  // namespace
 
 AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask,
-                                    const MergedBlocks& blocks, double scale, at::ScalarType type) {
+                                    const MergedBlocks& blocks, const ScoreRule& rule,
+                                    at::ScalarType type) {
   const WideAttention in(exact);
   traces::RoundedAttention rounded;
   rounded.heads = in.q.size(0) * in.q.size(1);
   rounded.kv_heads = exact.k.size(0) * exact.k.size(1);
   rounded.head_dim = in.q.size(3);
-  rounded.scale = scale;
+  rounded.scale = rule.scale;
   rounded.has_sinks = exact.sinks.defined();
   rounded.dtype = dtypeFrom(at::empty({0}, type));
   rounded.blocks = blocks;
@@ -101,7 +104,7 @@ AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mas
   rounded.v2 = squaresOf(onCpu(exact.v));
   traces::VarianceSums sums(std::move(rounded));
   for (std::int64_t row = 0; row < in.q.size(2); row += kRowsAtOnce)
-    visitRows(sums, in, mask, scale, row, std::min(kRowsAtOnce, in.q.size(2) - row));
+    visitRows(sums, in, mask, rule, row, std::min(kRowsAtOnce, in.q.size(2) - row));
   const at::Tensor dq = onCpu(exact.dq), dk = onCpu(exact.dk), dv = onCpu(exact.dv);
   return sums.finish({valuesOf(dq), valuesOf(dk), valuesOf(dv)});
 }

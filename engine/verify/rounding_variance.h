@@ -16,6 +16,7 @@ using traces::TensorVariance;
 /// bf16 or fp16. In `exact`, q, k, v and dout are those that were used, and out, lse, dq, dk and dv
 /// are exact in fp64. The merged blocks are `blocks`.
 AttentionVariance attentionVariance(const LayerAttention& exact, const Mask& mask,
-                                    const MergedBlocks& blocks, double scale, at::ScalarType type);
+                                    const MergedBlocks& blocks, const ScoreRule& rule,
+                                    at::ScalarType type);
 
 }  // namespace ringscope::engine

@@ -98,12 +98,12 @@ TensorVariance joinedBatch(const std::vector<AttentionVariance>& parts,
 
 std::unique_ptr<AttentionOp> StepVerifier::reference(const Batch& batch) const {
   return byLayer(batch, masks_, [this](const Mask& mask, std::int64_t) {
-    return std::make_unique<ReferenceAttention>(mask, config_.attentionScale());
+    return std::make_unique<ReferenceAttention>(mask, config_.scoreRule());
   });
 }
 std::unique_ptr<AttentionOp> StepVerifier::device(const Batch& batch, bool fp8) const {
   auto whole = byLayer(batch, masks_, [this, fp8](const Mask& mask, std::int64_t) {
-    return std::make_unique<DeviceAttention>(mask, config_.attentionScale(), fp8);
+    return std::make_unique<DeviceAttention>(mask, config_.scoreRule(), fp8);
   });
   return std::make_unique<AttentionOnDevice>(std::move(whole), where_);
 }
@@ -120,7 +120,7 @@ std::unique_ptr<AttentionOp> StepVerifier::mergingDevice(const Batch& batch) con
   constexpr int kFewBlocks = 8;
   if (layout_.cpSize() / ulysses_ <= kFewBlocks) return device(batch, fp8_);
   auto whole = byLayer(batch, masks_, [&](const Mask& mask, std::int64_t sequence) {
-    return std::make_unique<BlockedAttention>(ring(batch, sequence), mask, config_.attentionScale(),
+    return std::make_unique<BlockedAttention>(ring(batch, sequence), mask, config_.scoreRule(),
                                               fp8_);
   });
   return std::make_unique<AttentionOnDevice>(std::move(whole), where_);
@@ -163,13 +163,13 @@ AttentionVariance StepVerifier::variance(const LayerAttention& exact, const Batc
                                          const Mask& mask,
                                          const std::vector<MergedBlocks>& blocks) const {
   if (blocks.size() < 2)
-    return attentionVariance(exact, batch.maskFor(mask, 0), blocks.front(),
-                             config_.attentionScale(), type_);
+    return attentionVariance(exact, batch.maskFor(mask, 0), blocks.front(), config_.scoreRule(),
+                             type_);
   std::vector<AttentionVariance> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto sequence = static_cast<std::int64_t>(i);
     all.push_back(attentionVariance(sequenceOf(exact, sequence), batch.maskFor(mask, sequence),
-                                    blocks[i], config_.attentionScale(), type_));
+                                    blocks[i], config_.scoreRule(), type_));
   }
   AttentionVariance whole;
   for (const TensorRow& row : kAttentionTensors)

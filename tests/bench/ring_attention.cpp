@@ -40,7 +40,7 @@ struct Times {
 };
 
 Times unsharded(const engine::AttendInput& in, int rounds) {
-  engine::DeviceAttention device(in.mask, in.scale);
+  engine::DeviceAttention device(in.mask, {in.scale});
   std::vector<double> forward, backward;
   for (int round = 0; round < kWarmUp + rounds; ++round) {
     engine::AttentionResult result;

@@ -39,7 +39,7 @@ std::shared_ptr<traces::Trace> recorded(const AttendInput& in, AttendConfig conf
 }
 
 std::map<std::string, at::Tensor> oneDevice(const AttendInput& in, Kernel kernel, bool fp8) {
-  DeviceAttention device(in.mask, in.scale, fp8, in.sinks, kernel);
+  DeviceAttention device(in.mask, {in.scale}, fp8, in.sinks, kernel);
   const auto r = device.forward(in.q, in.k, in.v, Layer::of(0));
   const auto g = device.backward(in.dout, in.q, in.k, in.v, r, Layer::of(0));
   return {{"out", r.out}, {"lse", r.lse}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};

@@ -82,7 +82,7 @@ TEST(ReferenceAttentionTest, EqualsTheFilesInFp64) {
   for (const char* name : {"full", "causal", "causal_gqa", "causal_wide_scores"}) {
     const std::string path = test::reference(std::string("attention/") + name + ".safetensors");
     const auto in = AttendInput::load(path);
-    ReferenceAttention op(in.mask, in.scale);
+    ReferenceAttention op(in.mask, {in.scale});
     const auto r = op.forward(in.q, in.k, in.v, Layer::of(0));
     const auto g = op.backward(in.dout, in.q, in.k, in.v, r, Layer::of(0));
     const auto file = traces::SafeTensorsFile::read(path);

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/kernels/plain_attention.h"
+#include "engine/kernels/reference.h"
+#include "tests/support/expect_error.h"
 
 namespace ringscope::engine {
 namespace {
@@ -38,19 +40,19 @@ void expectGradientsOfFp64(const Shape& shape, const Piece& piece, at::ScalarTyp
   };
   const at::Tensor q = random(shape.heads), dout = random(shape.heads), k = random(shape.kv_heads),
                    v = random(shape.kv_heads);
-  const AttentionResult all = attendPiecePlain(q, k, v, piece, 0.25);
+  const AttentionResult all = attendPiecePlain(q, k, v, piece, {0.25});
   const auto padded = [&](const at::Tensor& rows) {
     at::Tensor whole = at::zeros_like(rows.dim() == 4 ? q : q.select(3, 0));
     whole.slice(2, piece.q_begin, piece.q_end).copy_(rows);
     return whole;
   };
   const AttentionResult merged{padded(all.out), padded(all.lse)};
-  const AttentionGradients want = attendPiecePlainBackward(dout, q, k, v, merged, piece, 0.25);
+  const AttentionGradients want = attendPiecePlainBackward(dout, q, k, v, merged, piece, {0.25});
   const bool narrow = type == at::kBFloat16;
   const at::ScalarType sums = narrow ? at::kFloat : type;
   const AttentionGradients got = attendPieceBackward(
       dout.to(type), q.to(type), k.to(type), v.to(type), {merged.out.to(type), merged.lse.to(sums)},
-      piece, 0.25, false, Kernel::kAuto);
+      piece, {0.25}, false, Kernel::kAuto);
   const double limit = narrow ? 0.2 : type == at::kFloat ? 2e-5 : 1e-10;
   expectNear(got.dq, want.dq, limit, "dq");
   expectNear(got.dk, want.dk, limit, "dk");
@@ -82,12 +84,44 @@ TEST(BlockAttentionTest, ARowWithoutAKeyIsZeroAndMinusInfinity) {
   const Piece piece{0, 8, 0, 8, traces::PieceMask::kTileMask, -8, -1};
   for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     const at::Tensor q = at::randn({1, 2, 8, 16}).to(type), k = at::randn({1, 1, 8, 16}).to(type);
-    const AttentionResult block = attendPiece(q, k, k, piece, 0.25, true, Kernel::kAuto);
+    const AttentionResult block = attendPiece(q, k, k, piece, {0.25}, true, Kernel::kAuto);
     const at::Tensor first = block.out.select(2, 0), rest = block.lse.slice(2, 1);
     EXPECT_TRUE((first == 0).all().item<bool>()) << c10::toString(type);
     EXPECT_TRUE(at::isneginf(block.lse.select(2, 0)).all().item<bool>()) << c10::toString(type);
     EXPECT_TRUE(at::isfinite(rest).all().item<bool>()) << c10::toString(type);
   }
+}
+
+TEST(BlockAttentionTest, ScoresWithASoftcapAreThoseOfTheReference) {
+  at::manual_seed(3);
+  const ScoreRule rule{0.25, 1.5};
+  const auto random = [](std::int64_t heads) { return at::randn({2, heads, 40, 8}, at::kDouble); };
+  const at::Tensor q = random(4), k = random(2), v = random(2), dout = random(4);
+  for (const Mask& mask : {Mask::full(), Mask::causalMask()}) {
+    ReferenceAttention reference(mask, rule);
+    DeviceAttention device(mask, rule);
+    const AttentionResult want = reference.forward(q, k, v, Layer::of(0)),
+                          got = device.forward(q, k, v, Layer::of(0));
+    expectNear(got.out, want.out, 1e-12, "out");
+    expectNear(got.lse, want.lse, 1e-12, "lse");
+    EXPECT_GT((DeviceAttention(mask, {0.25}).forward(q, k, v, Layer::of(0)).out - want.out)
+                  .abs()
+                  .max()
+                  .item<double>(),
+              1e-2);
+    const AttentionGradients gradients = reference.backward(dout, q, k, v, want, Layer::of(0)),
+                             found = device.backward(dout, q, k, v, want, Layer::of(0));
+    expectNear(found.dq, gradients.dq, 1e-12, "dq");
+    expectNear(found.dk, gradients.dk, 1e-12, "dk");
+    expectNear(found.dv, gradients.dv, 1e-12, "dv");
+  }
+}
+
+TEST(BlockAttentionTest, AFusedKernelRefusesASoftcap) {
+  const at::Tensor q = at::randn({1, 2, 16, 8});
+  EXPECT_ERROR(DeviceAttention(Mask::full(), {0.25, 1.5}, false, {}, Kernel::kFlash)
+                   .forward(q, q, q, Layer::of(0)),
+               ErrorCode::kUsage, "scores with a softcap); use auto or math");
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ TEST(BlockedAttentionTest, BlocksOfEveryMaskAndBalanceGiveTheWholeAttention) {
   for (const Balance balance : {Balance::kNone, Balance::kHeadTail, Balance::kStriped})
     for (const Mask& mask : {Mask::causalMask(), Mask::slidingWindow(5),
                              Mask::packed({0, 7, 11, kSequence}, kSequence)}) {
-      BlockedAttention blocked(ShardLayout(kSequence, 4, balance), mask, 0.3, false);
-      ReferenceAttention whole(mask, 0.3);
+      BlockedAttention blocked(ShardLayout(kSequence, 4, balance), mask, {0.3}, false);
+      ReferenceAttention whole(mask, {0.3});
       for (AttentionOp* op : std::initializer_list<AttentionOp*>{&blocked, &whole})
         op->setSinks(at::tensor({0.5, -1.0}, at::kDouble));
       const auto a = blocked.forward(in.q, in.k, in.v, Layer::of(0)),

@@ -48,8 +48,10 @@ TEST(MidRunCampaignTest, AMistakeThatBeginsInTheMiddleIsRefusedOrNamedAlone) {
   std::vector<Injected> mistakes = kMistakes;
   std::erase_if(mistakes,
                 [](const Injected& injected) { return !test::concernsTraining(injected); });
-  for (test::Campaign campaign(static_cast<int>(mistakes.size()), 17); campaign.next();) {
-    const Injected& injected = mistakes[campaign.number() % mistakes.size()];
+  constexpr std::size_t kStride = 3;  // the sample covers all subjects
+  for (test::Campaign campaign(static_cast<int>(mistakes.size() / kStride), 17); campaign.next();) {
+    const std::size_t at = campaign.number() * kStride;
+    const Injected& injected = mistakes[(at + at / mistakes.size()) % mistakes.size()];
     const RandomRun run = longRunFor(injected, campaign.random());
     SCOPED_TRACE(campaign.text() + " " + injected.mistake + " " + run.text());
     test::TempDir dir;

@@ -176,9 +176,13 @@ bool expectChangedOrRefused(const RunResult& right, const RandomRun& run,
 
 TEST(MistakeEffectsTest, AnAcceptedMistakeChangesARecordedFact) {
   std::set<std::string> made;
+  std::size_t run = 0;
   for (const SmallRun& small : smallRuns()) {
     const RunResult right = ringscope::test::resultFor(small.run, "");
+    std::size_t pair = run++;
     for (const InjectableMistake& mistake : injectableMistakes()) {
+      // Every other pair, because the campaign of random runs has all.
+      if (pair++ % 2 != 0 && made.contains(mistake.id)) continue;
       SCOPED_TRACE(mistake.id + " in " + small.name);
       if (expectChangedOrRefused(right, small.run, mistake.id)) made.insert(mistake.id);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistral, Qwen2, Qwen3 and Llamas with scaled rotary frequencies from Hugging Face folders,
-// compared with Transformers on one process.
+// Mistral, Qwen2, Qwen3, Gemma 2 and Llamas with scaled rotary frequencies from Hugging Face
+// folders, compared with Transformers on one process.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "tests/support/expect_error.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/verify/recompute/head_gradient.h"
 #include "traces/analysis/verify/trace_check.h"
 #include "traces/format/core/input_file.h"
 #include "traces/format/schema/work.h"
@@ -19,9 +20,9 @@ namespace {
 
 using test::MeshCase;
 
-const std::vector<std::string> kFamily = {"mistral",      "qwen2",        "qwen3",
-                                          "llama_yarn",   "llama_linear", "llama_dynamic",
-                                          "qwen2_window", "qwen3_layers"};
+const std::vector<std::string> kFamily = {
+    "mistral",       "qwen2",        "qwen3",        "llama_yarn", "llama_linear",
+    "llama_dynamic", "qwen2_window", "qwen3_layers", "gemma2",     "gemma2_uncapped"};
 
 /// Returns meshes for 4 query heads and 2 KV heads; at tp 4 each KV head is on two ranks.
 std::vector<MeshCase> familyCases() {
@@ -122,9 +123,9 @@ std::string configText(const std::string& type, const std::string& more) {
 }
 
 TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
-  for (const char* type : {"mixtral", "gemma2", "gpt2", ""})
+  for (const char* type : {"mixtral", "gemma3_text", "gpt2", ""})
     EXPECT_ERROR(LlamaConfig::parse(configText(type, ""), "config"), ErrorCode::kInput,
-                 "what can be read is llama, mistral, qwen2 and qwen3");
+                 "what can be read is llama, mistral, qwen2, qwen3 and gemma2");
   EXPECT_ERROR(LlamaConfig::parse(configText("llama", R"(,"partial_rotary_factor":0.5)"), "config"),
                ErrorCode::kInput, "partial_rotary_factor 0.5 is not supported");
   EXPECT_ERROR(
@@ -135,6 +136,45 @@ TEST(ModelFamilyTest, RejectsAnUnknownModelWithTheSupportedOnes) {
                                                       R"("layer_types":["full_attention"])"),
                                   "config"),
                ErrorCode::kInput, "layer_types lists 1 layers of 2");
+}
+
+TEST(ModelFamilyTest, AGemma2HasTheDefaultsOfTransformers) {
+  const auto config = LlamaConfig::parse(configText("gemma2", ""), "config");
+  EXPECT_EQ(config.head_dim, 256);
+  EXPECT_EQ(config.scoreRule(), (traces::ScoreRule{1.0 / 16, 50}));
+  EXPECT_EQ(config.final_logit_softcapping, 30);
+  EXPECT_EQ(config.sliding_window, 4096);
+  EXPECT_EQ(config.layers_without_window, std::vector<Layer>{Layer::of(1)});
+  EXPECT_TRUE(config.tie_word_embeddings);
+  EXPECT_EQ(config.pad_token_id, 0);
+  EXPECT_FALSE(LlamaConfig::parse(configText("llama", ""), "config").pad_token_id);
+  EXPECT_EQ(LlamaConfig::parse(configText("llama", R"(,"pad_token_id":-1)"), "config").pad_token_id,
+            63);
+  EXPECT_ERROR(LlamaConfig::parse(configText("llama", R"(,"pad_token_id":64)"), "config"),
+               ErrorCode::kInput, "pad_token_id = 64 is no token of the vocabulary");
+  EXPECT_ERROR(
+      LlamaConfig::parse(configText("gemma2", R"(,"attn_logit_softcapping":-1)"), "config"),
+      ErrorCode::kInput, "attn_logit_softcapping = -1");
+  EXPECT_ERROR(LlamaConfig::parse(configText("gemma2", R"(,"hidden_activation":"silu")"), "config"),
+               ErrorCode::kInput, "hidden_activation must be gelu_pytorch_tanh");
+}
+
+TEST(ModelFamilyTest, ARecordingKnowsTheSoftcaps) {
+  test::TempDir dir;
+  MeshCase c{{1, 2, 2}};
+  c.folder = "family/gemma2";
+  TrainConfig config = c.config();
+  config.steps = 1;
+  config.capture = "full";
+  const auto trace = recorded(config, dir.file("right"));
+  const auto diagnosis = traces::diagnose(*trace);
+  EXPECT_TRUE(diagnosis.findings().empty()) << traces::toText(diagnosis);
+  const auto check = traces::checkTrace(*trace);
+  ASSERT_FALSE(check.layers.empty());
+  for (const auto& layer : check.layers) EXPECT_TRUE(layer.right()) << layer.pass.layer.value();
+  const auto head = traces::readHeadGradient(*trace, 0);
+  EXPECT_EQ(head.missing, "");
+  EXPECT_TRUE(head.isRight()) << head.off;
 }
 
 TEST(ModelFamilyTest, ReadsTheLayersWithAWindowFromTheOldForm) {

@@ -43,7 +43,7 @@ class PyTorchCases : public testing::TestWithParam<PyTorchCase> {
     auto& tensors = kept[causal];
     if (!tensors.empty()) return tensors;
     const AttendInput& in = input();
-    DeviceAttention device(causal ? Mask::causalMask() : Mask::full(), in.scale);
+    DeviceAttention device(causal ? Mask::causalMask() : Mask::full(), {in.scale});
     const auto r = device.forward(in.q, in.k, in.v, Layer::of(0));
     const auto g = device.backward(in.dout, in.q, in.k, in.v, r, Layer::of(0));
     return tensors = {{"out", r.out}, {"dq", g.dq}, {"dk", g.dk}, {"dv", g.dv}};

@@ -49,10 +49,10 @@ TEST(SinksTest, TheGradientIsTheSlopeOfForward) {
   AttendInput in = inputWithSinks(at::kDouble);
   in.sinks = in.sinks.to(at::kDouble);
   auto objective = [&](const at::Tensor& sinks) {
-    ReferenceAttention op(in.mask, in.scale, sinks);
+    ReferenceAttention op(in.mask, {in.scale}, sinks);
     return (op.forward(in.q, in.k, in.v, Layer::of(0)).out * in.dout).sum().item<double>();
   };
-  ReferenceAttention op(in.mask, in.scale, in.sinks);
+  ReferenceAttention op(in.mask, {in.scale}, in.sinks);
   const at::Tensor gradient =
       sinkGradient(in.sinks, in.dout, op.forward(in.q, in.k, in.v, Layer::of(0)));
   for (int h = 0; h < 4; ++h) {
@@ -84,7 +84,7 @@ TEST(SinksTest, GradientsAreThoseOfAutogradThroughASoftmaxWithOneMoreKey) {
     leaves.push_back(t.detach().clone().requires_grad_());
   const at::Tensor out = plainAttention(in, leaves[0], leaves[1], leaves[2], leaves[3]);
   torch::autograd::backward({out}, {in.dout});
-  ReferenceAttention op(in.mask, in.scale);
+  ReferenceAttention op(in.mask, {in.scale});
   op.setSinks(in.sinks);
   const AttentionResult result = op.forward(in.q, in.k, in.v, Layer::of(0));
   const AttentionGradients g = op.backward(in.dout, in.q, in.k, in.v, result, Layer::of(0));
@@ -98,8 +98,8 @@ TEST(SinksTest, GradientsAreThoseOfAutogradThroughASoftmaxWithOneMoreKey) {
 
 TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
   AttendInput in = inputWithSinks(at::kFloat);
-  ReferenceAttention without(in.mask, in.scale),
-      with(in.mask, in.scale, at::full({4}, -1000.0, at::kDouble));
+  ReferenceAttention without(in.mask, {in.scale}),
+      with(in.mask, {in.scale}, at::full({4}, -1000.0, at::kDouble));
   // Not bit for bit: a matrix product may split its sums according to the number of free cores.
   EXPECT_LT(test::largestDifference(without.forward(in.q, in.k, in.v, Layer::of(0)).out,
                                     with.forward(in.q, in.k, in.v, Layer::of(0)).out),

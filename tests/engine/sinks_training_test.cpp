@@ -120,7 +120,7 @@ TEST(SinksTrainingTest, TheirGradientIsTheSlopeOfTheLoss) {
   batch.labels = at::randint(256, {1, 24}, at::kLong);
   batch.position_ids = at::arange(24, at::kLong).unsqueeze(0);
   const auto step = [&](const LlamaWeights& with) {
-    ReferenceAttention attention(Mask::causalMask(), model.attentionScale());
+    ReferenceAttention attention(Mask::causalMask(), model.scoreRule());
     return UnshardedStep::run(model, with, batch, attention, at::kDouble, at::kDouble);
   };
   const at::Tensor gradient = step(weights).gradients.at(kSinksOfLayer1);

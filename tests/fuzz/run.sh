@@ -3,7 +3,7 @@
 # Builds libFuzzer's targets with clang++-14 and runs each for some seconds, two at a time.
 # Usage: run.sh SOURCE BUILD [SECONDS [TARGET…]]
 set -euo pipefail
-source=$1 build=$2 seconds=${3:-20}
+source=$1 build=$2 seconds=${3:-12}
 pairs=("chunk safetensors" "json frame" "recording line" "profile pickle" "inflate inspector" nsight)
 [ $# -gt 3 ] && pairs=("${*:4}")
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1\ -g1 \

@@ -29,8 +29,8 @@ using nlohmann::json;
 
 // Limits per job: CPU time, because other programs may share the CPU, and wall time, for a job that
 // waits forever.
-constexpr int kSecondsPerJob = 5;
-constexpr unsigned kClockSecondsPerJob = 60;
+constexpr int kSecondsPerJob = 30;
+constexpr unsigned kClockSecondsPerJob = 240;
 constexpr long kMostKiB = 1 << 20;
 constexpr int kTooMuchMemory = 99;
 

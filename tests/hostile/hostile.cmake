@@ -12,7 +12,7 @@ if(PYTHON3 AND NOT RINGSCOPE_SANITIZER STREQUAL "thread")
     add_test(NAME hostile_${cases}
              COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/hostile/run.py ${cases}
                      --server $<TARGET_FILE:hostile_server> --program $<TARGET_FILE:ringscope>)
-    set_tests_properties(hostile_${cases} PROPERTIES LABELS unit TIMEOUT 600)
+    set_tests_properties(hostile_${cases} PROPERTIES LABELS unit TIMEOUT 1200)
   endforeach()
   if(RINGSCOPE_ENGINE)
     add_test(NAME hostile_engine

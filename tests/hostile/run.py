@@ -5,7 +5,7 @@
   Usage: run.py fields|records|files|tensors|recordings|frames|commands|engine
       --server hostile_server --program ringscope.
 
-Each case must end within 5 s of CPU time and 1 GB of memory, with exit code 0, 1 or 2. It may print
+Each case must end within 30 s of CPU time and 1 GB of memory, with exit code 0, 1 or 2. It may print
 at most one sentence besides the notes that name what is missing. A sanitizer must find nothing. No
 file in the case's folder may change except the named output.
 """
@@ -34,7 +34,8 @@ from format_table import Format
 from sample import sample
 
 HERE = Path(__file__).resolve().parent
-SECONDS, CLOCK_SECONDS, TOGETHER = 5, 60, 5
+# The slowest case takes 0.7 s on an idle machine. A shared one was seen to count ten times as much.
+SECONDS, CLOCK_SECONDS, TOGETHER = 30, 240, 5
 OUTPUT = "out.rscope"
 TRACE_JOBS = [["command", command, "case.rscope", *more] for command in ("info", "doctor", "diff", "verify")
               for more in ([], ["--json"])] + \

@@ -69,7 +69,7 @@ std::pair<double, double> unsharded(engine::AttendInput in, const BenchOptions& 
       if (in.q.is_cuda()) engine::gpu::synchronize();
     });
   };
-  engine::DeviceAttention device(in.mask, in.scale);
+  engine::DeviceAttention device(in.mask, {in.scale});
   std::vector<double> forward, backward;
   for (int round = 0; round <= o.rounds; ++round) {
     engine::AttentionResult result;

@@ -43,7 +43,7 @@ Step randomStep(const GradientType& type, std::int64_t longest, std::mt19937& ra
 /// sequences.
 UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt19937& random) {
   const std::int64_t length = step.batch.input_ids.size(1);
-  TiledAttention attention(step.mask, length, step.config.attentionScale(), type.type, type.fp8,
+  TiledAttention attention(step.mask, length, step.config.scoreRule().scale, type.type, type.fp8,
                            random);
   const at::Tensor order = at::randperm(kSequences, at::kLong);
   engine::Batch batch = step.batch;
@@ -64,7 +64,7 @@ UnshardedStep ofOneDevice(const Step& step, const GradientType& type, std::mt199
 /// gradients of all tokens at once.
 UnshardedStep ofRing(const Step& step, const GradientType& type,
                      const engine::ShardLayout& layout) {
-  engine::BlockedAttention attention(layout, step.mask, step.config.attentionScale(), type.fp8);
+  engine::BlockedAttention attention(layout, step.mask, step.config.scoreRule(), type.fp8);
   return UnshardedStep::run(step.config, step.weights, step.batch, attention, type.type, type.type);
 }
 
@@ -97,7 +97,7 @@ void judgeGradients(const GradientType& type, const BenchOptions& options, std::
   for (const engine::LayerAttention& layer : exact.layers)
     variances.push_back(engine::attentionVariance(layer, step.mask,
                                                   engine::MergedBlocks::of(layout, step.mask),
-                                                  step.config.attentionScale(), type.type));
+                                                  step.config.scoreRule(), type.type));
   std::map<std::string, at::Tensor> largest;
   for (int i = 0; i < options.runs; ++i) {
     const UnshardedStep run = i == 0 ? unsharded.device : ofOneDevice(step, type, random);

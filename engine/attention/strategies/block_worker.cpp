@@ -33,14 +33,14 @@ void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const Piece& piece, const Softmax& softmax,
                                   const Dropout& dropout, const PairPlaces& places) {
-  const double scale = softmax.scale;
-  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, scale, dropout, places);
-  const bool cut = q.is_cpu() && softmax.kernel != traces::Kernel::kMath;
+  const ScoreRule& rule = softmax.rule;
+  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, rule, dropout, places);
+  const bool cut = q.is_cpu() && !softmax.isPlain();
   const auto cuts = cut ? cutDiagonalIntoStrips(piece) : std::vector{piece};
-  if (cuts.size() == 1) return attendPiece(q, k, v, piece, scale, true, softmax.kernel);
+  if (cuts.size() == 1) return attendPiece(q, k, v, piece, rule, true, softmax.kernel);
   RunningResult block = unwrittenRunningResult(q.slice(2, piece.q_begin, piece.q_end));
   for (const Piece& part : cuts)
-    mergeBlock(block, attendPiece(q, k, v, part, scale, true, softmax.kernel),
+    mergeBlock(block, attendPiece(q, k, v, part, rule, true, softmax.kernel),
                part.q_begin - piece.q_begin);
   return block;
 }
@@ -167,7 +167,7 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
                                                       const at::Tensor& k, const at::Tensor& v,
                                                       const AttentionResult& result,
                                                       RowSums& dq) const {
-  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.rule};
   context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
   const Dropout dropout = dropoutFor(place, source_rank);
   const PairPlaces places = placesFor(source_rank, q);
@@ -176,13 +176,13 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
     StageScope scope(context_.observer, EventKind::kAttend, place,
                      context_.worldRankFor(source_rank), {.bytes = keyBytes(pieces[i], k, v)});
     setPiece(scope.event(), pieces[i], PieceIndex::of(i));
-    const bool whole = dropout.p > 0 || q.is_cuda() || softmax_.kernel == traces::Kernel::kMath;
+    const bool whole = q.is_cuda() || softmax_.isPlain();
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
           dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                                   softmax_.scale, dropout, places)
+                                                   softmax_.rule, dropout, places)
                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                              softmax_.scale, true, softmax_.kernel);
+                                              softmax_.rule, true, softmax_.kernel);
       dq.add(cut.q_begin, cut.q_end, part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }
@@ -203,8 +203,8 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
     {
       StageScope scope(observer, EventKind::kAttend, place, own, {.bytes = keyBytes(piece, k, v)});
       setPiece(scope.event(), piece, index);
-      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.scale, dropout, places)
-                            : attendPiece(q, k, v, piece, softmax_.scale, false, softmax_.kernel);
+      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.rule, dropout, places)
+                            : attendPiece(q, k, v, piece, softmax_.rule, false, softmax_.kernel);
       context_.seams.attention.block(context_.seamPlace(place, context_.rank()), piece, block);
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, own, index);
@@ -221,7 +221,7 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                                                     const at::Tensor& q, const at::Tensor& k,
                                                     const at::Tensor& v,
                                                     const AttentionResult& result) const {
-  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.scale};
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.rule};
   context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);
   const Dropout dropout = dropoutFor(place, context_.rank());
   const PairPlaces places = placesFor(context_.rank(), q);
@@ -230,9 +230,9 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                      context_.worldRankFor(context_.rank()), {.bytes = keyBytes(piece, k, v)});
     setPiece(scope.event(), piece, index);
     return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
-                                                    in.scale, dropout, places)
-                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, piece,
-                                               in.scale, false, softmax_.kernel);
+                                                    in.rule, dropout, places)
+                         : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, piece, in.rule,
+                                               false, softmax_.kernel);
   };
   return engine::attendWholeBackward(in.q, in.k, in.v, pieces, attend_one);
 }

@@ -18,7 +18,7 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import (AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig,
+from transformers import (AutoModelForCausalLM, DeepseekV3Config, Gemma2Config, GptOssConfig, LlamaConfig,
                           MambaConfig, MistralConfig, MixtralConfig, Qwen2Config, Qwen3Config,
                           Qwen3MoeConfig, Qwen3NextConfig, RecurrentGemmaConfig)
 
@@ -54,6 +54,17 @@ MODELS = {
     "llama_dynamic": LlamaConfig(**{**SHAPE, "max_position_embeddings": 16}, head_dim=16,
                                  rope_parameters=dict(rope_type="dynamic", rope_theta=1e4,
                                                       factor=4.0)),
+    # Softcaps that change scores and logits, another scale of scores, four norms per layer, a window
+    # in every other layer, a scaled embedding that is the output projection too.
+    "gemma2": Gemma2Config(**SHAPE, head_dim=16, sliding_window=12, query_pre_attn_scalar=8,
+                           attn_logit_softcapping=1.5, final_logit_softcapping=4.0,
+                           rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+    # The same model without softcaps, biases beside the projections, a head of its own.
+    "gemma2_uncapped": Gemma2Config(**SHAPE, head_dim=16, attention_bias=True,
+                                    attn_logit_softcapping=None, final_logit_softcapping=None,
+                                    tie_word_embeddings=False,
+                                    layer_types=["full_attention", "full_attention"],
+                                    rope_parameters=dict(rope_type="default", rope_theta=1e4)),
     "llama_linear": LlamaConfig(**SHAPE, head_dim=16,
                                 rope_parameters=dict(rope_type="linear", rope_theta=1e4,
                                                      factor=4.0)),

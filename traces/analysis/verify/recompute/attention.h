@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "traces/analysis/verify/recompute/mask.h"
+#include "traces/format/schema/score_rule.h"
 
 namespace ringscope::traces {
-
-/// How a score follows from a product q·k.
-struct ScoreRule {
-  double scale = 0;    ///< factor of q·k before the softmax
-  double softcap = 0;  ///< c of the scores c·tanh(scale·q·k / c); 0: scores are not capped
-
-  double score(double product) const {
-    const double scaled = scale * product;
-    return softcap > 0 ? softcap * std::tanh(scaled / softcap) : scaled;
-  }
-  /// Returns the derivative of a score by scale·q·k.
-  double slope(double score) const {
-    return softcap > 0 ? 1 - score / softcap * (score / softcap) : 1;
-  }
-  friend bool operator==(const ScoreRule&, const ScoreRule&) = default;
-};
 
 /// The inputs of one unsharded attention. Query heads are assigned to KV heads in order: head h
 /// attends KV head h / (heads / kv_heads). All arrays are row-major.

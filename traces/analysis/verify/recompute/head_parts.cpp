@@ -228,6 +228,7 @@ class HeadReader {
     for (std::size_t s = 0; s < choices_.size(); ++s)
       for (std::size_t i = 0; i < choices_[s].size; ++i) sum += std::exp(logit(s, i) - largest);
     const double lse = largest + std::log(sum);
+    const ScoreRule cap{1, loss_.logit_softcap};
     const double label = labels_[owner][token];
     const auto classes = static_cast<double>(choices_.back().first + choices_.back().size);
     for (std::size_t s = 0; s < choices_.size(); ++s) {
@@ -235,8 +236,10 @@ class HeadReader {
       for (const std::size_t row : choices_[s].rows) {
         const bool is_label = static_cast<double>(choices_[s].first + row) == label;
         const double target = (is_label ? 1 - loss_.smoothing : 0) + loss_.smoothing / classes;
-        const double dlogit = (std::exp(logit(s, row) - lse) - target) / head_.targets();
-        for (const std::size_t column : choices_[s].columns) *part++ += dlogit * logit(s, column);
+        const double dlogit = (std::exp(logit(s, row) - lse) - target) / head_.targets(),
+                     dproduct = dlogit * cap.slope(logit(s, row));
+        for (const std::size_t column : choices_[s].columns)
+          *part++ += dproduct * cap.product(logit(s, column));
       }
     }
   }

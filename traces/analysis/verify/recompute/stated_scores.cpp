@@ -7,17 +7,13 @@
 #include "traces/format/schema/attention_facts.h"
 
 namespace ringscope::traces {
-namespace {
 
-/// Returns a positive number of the note; 0: there is none.
-double positive(const nlohmann::json& facts, const char* key) {
+double positiveFact(const nlohmann::json& facts, const char* key) {
   const auto found = facts.find(key);
   if (found == facts.end() || !found->is_number()) return 0;
   const double value = found->get<double>();
   return std::isfinite(value) && value > 0 ? value : 0;
 }
-
-}  // namespace
 
 StatedScores statedScores(const Trace& trace, Layer layer, std::int64_t head_dim) {
   StatedScores stated;
@@ -28,11 +24,11 @@ StatedScores statedScores(const Trace& trace, Layer layer, std::int64_t head_dim
   if (facts == note.end() || !facts->is_object()) return stated;
   const auto by = facts->find("scale_by");
   if (by != facts->end()) stated.by = *by == "model" ? StatedBy::kModel : StatedBy::kDefault;
-  if (const double scale = positive(*facts, "scale"); scale > 0) {
+  if (const double scale = positiveFact(*facts, "scale"); scale > 0) {
     stated.rule.scale = scale;
     if (stated.by != StatedBy::kModel) stated.by = StatedBy::kCall;
   }
-  stated.rule.softcap = positive(*facts, "softcap");
+  stated.rule.softcap = positiveFact(*facts, "softcap");
   return stated;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "traces/analysis/verify/recompute/attention.h"
 #include "traces/format/trace/trace.h"
 
@@ -21,6 +23,9 @@ struct StatedScores {
 
 /// Returns how the scores of a layer's attention are meant to be made, as far as it is recorded.
 StatedScores statedScores(const Trace& trace, Layer layer, std::int64_t head_dim);
+
+/// Returns a positive number that a note states under `key`; 0: it states none.
+double positiveFact(const nlohmann::json& facts, const char* key);
 
 /// Returns the source of a scale as part of a sentence: "an argument of attention".
 const char* describe(StatedBy by);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "traces/analysis/verify/recompute/stated_scores.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
+#include "traces/format/schema/attention_facts.h"
 #include "traces/format/trace/framework.h"
 
 namespace ringscope::traces {
@@ -59,7 +61,10 @@ double roundingShare(const std::string& dtype) {
 
 StepLoss stepLoss(const Trace& trace, std::int32_t train_step) {
   StepLoss loss;
-  if (!isForeign(trace)) return loss;
+  if (!isForeign(trace)) {
+    loss.logit_softcap = positiveFact(trace.note(kLogitsNote), "softcap");
+    return loss;
+  }
   std::set<double> smoothings;
   for (const WorldRank rank : tokenOwners(trace)) {
     addCalls(calledLosses(trace, train_step, rank), loss);

@@ -15,7 +15,8 @@ struct StepLoss {
   /// Reason why the gradient of the output projection may not follow from those logits; empty: it
   /// does.
   std::string unlike_product;
-  double smoothing = 0;         ///< label smoothing; 0 unless it is known
+  double logit_softcap = 0;  ///< c of the logits c·tanh(product / c); 0: the logits are the product
+  double smoothing = 0;      ///< label smoothing; 0 unless it is known
   bool several_calls = false;   ///< a rank's loss has several parts: microbatches, chunks or heads
   bool narrow_product = false;  ///< the output projection multiplied in a type of 16 bits
   std::string parameter;        ///< weight of the output projection; empty: not known
