@@ -73,7 +73,7 @@ def record(folder, model=None, steps=range(1), **options):
 
     Does not raise: start() says what it does instead.
 
-    folder: The folder for this rank's files. Existing files are not overwritten.
+    folder: The folder for this rank's files. An earlier recording there is moved into its folder before-1, before-2, ….
     model: The root module; by default the first module that is called.
     steps: The training steps to record, counted from 0 by the optimizer's steps; None: all.
     values: "auto" keeps token ids, positions and tensors up to max_tensor_bytes; "all"; "none".

@@ -11,6 +11,7 @@ import weakref
 
 import torch.distributed as dist
 
+from ._earlier import lock, set_aside
 from ._hashing import HASH, HASH_OF_PARTS
 from ._values import ValueFiles
 
@@ -65,8 +66,8 @@ os.register_at_fork(after_in_child=_forget_in_child)
 class RankWriter:
     """The writer of a rank's files. It appends lines without delay, and hands values to their files.
 
-    Raises FileExistsError if this rank has a file in the folder already, because nothing is overwritten. Later errors
-    do not reach the job. If a disk is full, this is printed once on stderr, `broken` becomes true, and the file ends
+    An earlier recording in the folder is set aside, and nothing is overwritten. Raises FileExistsError if another job
+    is recording into the folder. Later errors do not reach the job. If a disk is full, this is printed once on stderr, `broken` becomes true, and the file ends
     with the last complete line.
     """
 
@@ -82,8 +83,9 @@ class RankWriter:
         self._lock = threading.RLock()
         self._end = 0
         self.stem = f"rank-{rank:05d}"
-        path = os.path.join(folder, self.stem + ".jsonl")
-        self._file = open(path, "xb", buffering=0)
+        set_aside(folder, rank, world_size)
+        self._file = open(os.path.join(folder, self.stem + ".jsonl"), "xb", buffering=0)
+        lock(self._file)
         self.value_files = ValueFiles(folder, self.stem, self._give_up)
         _writers.add(self)
         self.line(

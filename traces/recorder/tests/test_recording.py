@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder's guarantees, in jobs of two processes over Gloo and in one process."""
 
+import fcntl
 import json
 import os
+import pathlib
 import sys
 import tempfile
 import unittest
@@ -273,11 +275,33 @@ class OneProcess(unittest.TestCase):
         size = sum(os.path.getsize(entry.path) for entry in os.scandir(self.folder))
         self.assertLess(size, 30_000)
 
-    def test_a_recording_is_never_overwritten(self):
+    def test_an_earlier_recording_is_set_aside(self):
+        earlier = []
+        for number in range(3):
+            with ringscope.record(self.folder, model=self.model):
+                for _ in range(number):
+                    step(self.model, self.optimizer)
+            earlier.append(lines_of(self.folder))
+        self.assertEqual(lines_of(os.path.join(self.folder, "before-1")), earlier[0])
+        self.assertEqual(lines_of(os.path.join(self.folder, "before-2")), earlier[1])
+        self.assertNotEqual(earlier[1], earlier[2])
+
+    def test_files_of_ranks_that_the_job_lacks_are_set_aside_too(self):
+        os.makedirs(self.folder)
+        for name in ("rank-00005.jsonl", "rank-00005.values-0000.safetensors", "notes.txt"):
+            pathlib.Path(self.folder, name).write_text("kept")
+        with ringscope.record(self.folder, model=self.model):
+            pass
+        self.assertEqual(sorted(os.listdir(self.folder)), ["before-1", "notes.txt", "rank-00000.jsonl"])
+        self.assertEqual(pathlib.Path(self.folder, "before-1", "rank-00005.jsonl").read_text(), "kept")
+
+    def test_a_file_that_another_job_is_writing_stays(self):
         with ringscope.record(self.folder, model=self.model):
             pass
         lines = lines_of(self.folder)
-        ringscope.start(self.folder, model=self.model)
+        with open(os.path.join(self.folder, "rank-00000.jsonl"), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            ringscope.start(self.folder, model=self.model)
         self.assertIsNone(ringscope._current)
         self.assertEqual(lines_of(self.folder), lines)
 
