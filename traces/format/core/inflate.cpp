@@ -4,8 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <limits>
-#include <string>
 
 namespace ringscope::traces {
 namespace {
@@ -13,67 +11,102 @@ namespace {
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr std::size_t kStep = std::size_t{1} << 18;
 
-/// A stream of zlib that is closed at the end of its scope.
-class Stream {
+/// Bytes in memory as a stream.
+class View : public std::streambuf {
  public:
-  Stream() : is_open_(inflateInit2(&z_, kGzipOnly) == Z_OK) {}
+  explicit View(std::string_view bytes) {
+    char* begin = const_cast<char*>(bytes.data());  // never written
+    setg(begin, begin, begin + bytes.size());
+  }
+};
+
+}  // namespace
+
+/// A stream of zlib that is closed at the end of its scope.
+struct GzipReader::Stream {
+  Stream() : is_open(inflateInit2(&z, kGzipOnly) == Z_OK) {}
   ~Stream() {
-    if (is_open_) inflateEnd(&z_);
+    if (is_open) inflateEnd(&z);
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  bool isOpen() const { return is_open_; }
-  z_stream* operator->() { return &z_; }
-  z_stream* get() { return &z_; }
-
- private:
-  z_stream z_{};
-  bool is_open_;
+  z_stream z{};
+  bool is_open;
 };
-
-}  // namespace
 
 bool beginsAsGzip(std::string_view bytes) {
   return bytes.starts_with("\x1f\x8b\x08");
 }
 
-Inflated inflate(std::string_view gzip, std::uint64_t most_bytes) {
-  Inflated result;
-  Stream stream;
-  if (!stream.isOpen()) return {"", "there is too little memory to decompress it", false};
-  std::size_t next = 0;
-  int status = Z_OK;
-  for (;;) {
-    if (stream->avail_in == 0) {
-      const std::size_t count =
-          std::min<std::size_t>(gzip.size() - next, std::numeric_limits<uInt>::max());
-      stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data() + next));
-      stream->avail_in = static_cast<uInt>(count);
-      next += count;
+GzipReader::GzipReader(std::istream& in)
+    : in_(in),
+      stream_(std::make_unique<Stream>()),
+      compressed_(kStep, '\0'),
+      content_(kStep, '\0') {
+  if (!stream_->is_open) damage_ = "there is too little memory to decompress it";
+  ended_ = !stream_->is_open;
+}
+
+GzipReader::~GzipReader() = default;
+
+/// Reads more compressed bytes behind the unused ones. Returns false at the end of the file.
+bool GzipReader::refill() {
+  z_stream& z = stream_->z;
+  std::copy_n(z.next_in, z.avail_in, reinterpret_cast<Bytef*>(compressed_.data()));
+  in_.read(compressed_.data() + z.avail_in, static_cast<std::streamsize>(kStep - z.avail_in));
+  const auto count = static_cast<uInt>(in_.gcount());
+  z.next_in = reinterpret_cast<Bytef*>(compressed_.data());
+  z.avail_in += count;
+  read_ += count;
+  return count > 0;
+}
+
+GzipReader::int_type GzipReader::underflow() {
+  constexpr std::size_t kHead = 3;
+  z_stream& z = stream_->z;
+  while (!ended_) {
+    const bool more = z.avail_in > kHead || refill();
+    if (member_ended_) {  // another member may follow
+      ended_ = !beginsAsGzip({reinterpret_cast<const char*>(z.next_in), z.avail_in});
+      if (ended_) break;
+      inflateReset(&z);
+      member_ended_ = false;
     }
-    if (status == Z_STREAM_END) {  // another member may follow
-      const std::string_view rest(reinterpret_cast<const char*>(stream->next_in), stream->avail_in);
-      if (!beginsAsGzip(rest)) return result;
-      inflateReset(stream.get());
+    z.next_out = reinterpret_cast<Bytef*>(content_.data());
+    z.avail_out = static_cast<uInt>(content_.size());
+    const int status = ::inflate(&z, Z_NO_FLUSH);
+    const std::size_t size = content_.size() - z.avail_out;
+    member_ended_ = status == Z_STREAM_END;
+    const bool cut = status == Z_BUF_ERROR && !more && size == 0;
+    if (cut || (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)) {
+      damage_ = std::string(cut ? "it is cut" : "it is damaged") + " at byte " +
+                std::to_string(read_ - z.avail_in);
+      ended_ = true;
     }
-    const std::size_t had = result.bytes.size();
-    const auto room = std::min<std::uint64_t>(kStep, most_bytes - had + 1);
-    result.bytes.resize(had + static_cast<std::size_t>(room));
-    stream->next_out = reinterpret_cast<Bytef*>(result.bytes.data() + had);
-    stream->avail_out = static_cast<uInt>(room);
-    status = ::inflate(stream.get(), Z_NO_FLUSH);
-    result.bytes.resize(result.bytes.size() - stream->avail_out);
-    result.full = result.bytes.size() > most_bytes;
-    if (result.full) result.bytes.resize(static_cast<std::size_t>(most_bytes));
-    if (result.full) return result;
-    if (status != Z_OK && status != Z_STREAM_END) {
-      const std::size_t read = next - stream->avail_in;
-      result.damage = std::string(status == Z_BUF_ERROR ? "it is cut" : "it is damaged") +
-                      " at byte " + std::to_string(read);
-      return result;
-    }
+    if (size == 0) continue;
+    setg(content_.data(), content_.data(), content_.data() + size);
+    return traits_type::to_int_type(content_.front());
   }
+  return traits_type::eof();
+}
+
+Inflated inflate(std::string_view gzip, std::uint64_t most_bytes) {
+  View view(gzip);
+  std::istream in(&view);
+  GzipReader reader(in);
+  Inflated result;
+  while (reader.sgetc() != std::char_traits<char>::eof()) {
+    result.full = result.bytes.size() >= most_bytes;
+    if (result.full) return result;
+    const std::size_t had = result.bytes.size();
+    const auto room = std::min<std::uint64_t>(kStep, most_bytes - had);
+    result.bytes.resize(had + static_cast<std::size_t>(room));
+    const auto count = reader.sgetn(result.bytes.data() + had, static_cast<std::streamsize>(room));
+    result.bytes.resize(had + static_cast<std::size_t>(count));
+  }
+  result.damage = reader.damage();
+  return result;
 }
 
 }  // namespace ringscope::traces

@@ -3,12 +3,11 @@
 
 #include <charconv>
 #include <fstream>
-#include <sstream>
 
-#include "traces/exchange/import/content.h"
 #include "traces/exchange/import/kineto/cleaned_json.h"
 #include "traces/exchange/import/kineto/part_builder.h"
 #include "traces/format/core/error.h"
+#include "traces/format/core/inflate.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
@@ -189,15 +188,9 @@ KinetoHead readKineto(const std::string& path, const EventFilter::IsRead& is_rea
                       const std::function<void(const KinetoEvent&)>& take, bool cleaned) {
   std::ifstream file(path, std::ios::binary);  // can be larger than the memory
   if (!file) throw inputError(path + ": cannot be read");
-  std::istringstream inflated;
-  std::string damage;
-  const bool compressed = file.peek() == kFirstByteOfGzip;
-  if (compressed) {
-    FileContent content = readContent(path);
-    damage = std::move(content.damage);
-    inflated.str(std::move(content.bytes));
-  }
-  EventFilter filter(compressed ? static_cast<std::istream&>(inflated) : file, is_read);
+  GzipReader gzip(file);
+  std::istream inflated(&gzip);
+  EventFilter filter(file.peek() == kFirstByteOfGzip ? inflated : file, is_read);
   std::istream in(&filter);
   KinetoHandler handler(take, filter);
   if (cleaned) {
@@ -209,7 +202,7 @@ KinetoHead readKineto(const std::string& path, const EventFilter::IsRead& is_rea
     nlohmann::json::sax_parse(in, &handler);
   }
   handler.head.events += filter.leftOut();
-  if (!damage.empty()) handler.head.damage = damage;
+  if (!gzip.damage().empty()) handler.head.damage = gzip.damage();
   return std::move(handler.head);
 }
 
