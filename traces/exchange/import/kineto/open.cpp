@@ -33,7 +33,7 @@ void addFile(ProfiledJob& job, RankFile file, bool alone) {
   if (head.left_out > 0)
     job.problems.push_back(file.path + ": " +
                            describeCount(static_cast<std::int64_t>(head.left_out), "event") +
-                           " left out, because their times cannot be");
+                           " left out for impossible times");
   if (alone && file.rank.isNone() && head.distributed.empty()) file.rank = WorldRank::of(0);
   if (file.rank_from_name) file.world_size = file.rank.value() + 1;
   if (file.rank.isNone() || file.rank.value() >= file.world_size)

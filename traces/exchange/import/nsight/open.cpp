@@ -93,7 +93,7 @@ void sayLacksOf(ProfiledJob& job, const Capture& capture) {
                         " of NCCL left out, because the name does not say the collective");
   if (capture.left_out > 0)
     job.problems.push_back(capture.path + ": " + describeCount(capture.left_out, "kernel") +
-                           " left out, because their times cannot be");
+                           " left out for impossible times");
   for (const std::string& table : capture.damage)
     job.problems.push_back(capture.path + ": the table " + table + " could not be read to its end");
 }
