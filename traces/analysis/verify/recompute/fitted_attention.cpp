@@ -8,6 +8,7 @@
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
 #include "traces/analysis/verify/recompute/position_documents.h"
+#include "traces/analysis/verify/recompute/row_keys.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/recorder_request.h"
@@ -55,6 +56,7 @@ class Fitter {
     for (const AttentionMask& mask : masks)
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
+    if (auto keys = withOtherKeys()) return *keys;
     return !shown.entries_differ && isEstablished(kShowsOutput) ? found : unknown();
   }
 
@@ -210,6 +212,14 @@ class Fitter {
     for (std::size_t row = 0; row < out.ratios.size(); ++row)
       if (tokenAt(row) < prefix && !(out.ratios[row] <= 1)) return false;
     return true;
+  }
+
+  /// Tries keys of each row by themselves. Attention that was recognised may have any mask.
+  std::optional<FittedAttention> withOtherKeys() const {
+    if (!hasRecognisedAttention(trace_)) return std::nullopt;
+    const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    const auto words = findOtherKeys(trace_, layer_, selection_, *out);
+    return words ? std::optional(as(AttentionFits::kNothing, layer_, mask_, *words)) : std::nullopt;
   }
 
   /// Tries attention of all keys, and of all earlier keys.
