@@ -146,7 +146,7 @@ TEST_F(ImportNsight, RunsNothingThatAFileContains) {
                                     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(end INT, shortName "
                                     "INT, start INT AS (length(hex(zeroblob(1)))));"
                                     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(5, 1);");
-  EXPECT_ERROR(openTrace(generated), ErrorCode::kInput, "1 kernel with times that cannot");
+  EXPECT_ERROR(openTrace(generated), ErrorCode::kInput, "1 kernel left out for impossible");
 }
 
 TEST_F(ImportNsight, OpensOrRejectsFiveHundredDamagedFiles) {

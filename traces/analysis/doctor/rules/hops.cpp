@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "traces/analysis/doctor/attention_passes.h"
+#include "traces/analysis/doctor/dropped_hops.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/summed_activations.h"
 #include "traces/format/core/prose.h"
@@ -19,43 +20,6 @@ namespace ringscope::traces {
 // dropped_hop: a send has no receive or a receive no send, or a rank went on to the next ring step
 // without a hop.
 namespace {
-
-constexpr const char* kHopRemedy =
-    "Post one receive for each send, with the same group and the same peers on both sides.";
-
-Finding droppedHopFinding(const Place& place, WorldRank rank, const char* title,
-                          std::string evidence) {
-  return {.title = title,
-          .place = place,
-          .rank = rank,
-          .buffer = name(Payload::kKv),
-          .evidence = std::move(evidence),
-          .remedy = kHopRemedy};
-}
-
-/// Finds a message with one end only. Sets `unseen` to a message whose other end nobody recorded.
-std::optional<Finding> unpaired(const Trace& trace, std::shared_ptr<const Event>& unseen) {
-  const Ending ending = findEnding(trace);
-  for (const Payload payload : {Payload::kKv, Payload::kDkv})
-    for (const Flow& flow : matchFlows(trace, payload)) {
-      if (flow.send && flow.receive) continue;
-      const Event& event = flow.send ? *flow.send : *flow.receive;
-      if (!ending.wholeAt(event.place.train_step)) continue;
-      if (trace.events(event.peer).empty()) {
-        unseen = flow.send ? flow.send : flow.receive;
-        continue;
-      }
-      Finding f =
-          droppedHopFinding(event.place, event.rank,
-                            flow.send ? "A block was sent and never received"
-                                      : "A block was received that nobody sent",
-                            describeBytes(event.bytes) + " between rank " + toString(event.rank) +
-                                " and rank " + toString(event.peer) + " have no counterpart.");
-      f.buffer = name(payload);
-      return f;
-    }
-  return std::nullopt;
-}
 
 /// The ring steps of one pass of a rank in which a block arrived, and the last ring step.
 struct Steps {
@@ -142,12 +106,9 @@ RuleResult checkDroppedHop(const Trace& trace) {
   }
   if (const std::string missing = missingEvents(trace); !missing.empty())
     return notObservable(missing);
-  std::shared_ptr<const Event> unseen;
-  if (auto f = unpaired(trace, unseen)) return found(std::move(*f));
-  if (unseen)
-    return notObservable("needs what rank " + toString(unseen->peer) +
-                         " recorded too; join the files of all ranks with ringscope merge");
-  return clear();
+  UnpairedMessage unpaired = findUnpaired(trace);
+  if (unpaired.finding) return found(std::move(*unpaired.finding));
+  return unpaired.open.empty() ? clear() : notObservable(unpaired.open);
 }
 
 // dkv_not_returned: other ranks attended a rank's keys, and the sums of their gradients do not

@@ -83,6 +83,7 @@ ProfiledJob readFlightRecorder(const std::vector<std::string>& paths, bool) {
   job.format = "PyTorch Flight Recorder";
   job.files = "dumps";
   job.infers_world_size = true;
+  job.infers_members = !std::ranges::all_of(dumps, &Dump::names_members);
   job.standing = describeStanding(dumps);
   const std::int32_t world_size = worldSize(dumps);
   for (const Dump& dump : dumps) {

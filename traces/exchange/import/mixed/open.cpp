@@ -48,6 +48,16 @@ void clearNumbers(ProfiledJob& job) {
     for (Call& call : rank.calls) call.sequence = -1;
 }
 
+/// Gives groups whose members were inferred those of the group of that name in `named`.
+void takeMembers(const ProfiledJob& named, ProfiledJob& job) {
+  for (ProfiledRank& rank : job.ranks)
+    for (NamedGroup& group : rank.groups)
+      for (const ProfiledRank& other : named.ranks)
+        for (const NamedGroup& known : other.groups)
+          if (known.name == group.name && std::ranges::count(known.members, rank.rank) > 0)
+            group.members = known.members;
+}
+
 /// Formats name the same process group differently. Gives the groups of `job` the names of the
 /// groups with the same members in `named`, where these are unique.
 void renameGroups(const ProfiledJob& named, ProfiledJob& job) {
@@ -69,6 +79,7 @@ void renameGroups(const ProfiledJob& named, ProfiledJob& job) {
 /// Adds the ranks of `other` that `job` does not have, and what `other` says about the job.
 void join(ProfiledJob& job, ProfiledJob other) {
   std::vector<WorldRank> known;
+  if (other.infers_members) takeMembers(job, other);
   renameGroups(job, other);
   for (ProfiledRank& rank : other.ranks) {
     if (std::ranges::find(job.ranks, rank.rank, &ProfiledRank::rank) == job.ranks.end())

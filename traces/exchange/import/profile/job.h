@@ -63,6 +63,7 @@ struct ProfiledJob {
   std::vector<ProfiledRank> ranks;
   bool infers_world_size = false;     ///< no file states the number of ranks
   bool has_own_numbers = false;       ///< calls are numbered by the tool, not by PyTorch
+  bool infers_members = false;        ///< some files do not list the members of groups
   std::vector<std::string> standing;  ///< where ranks stood when a dump was taken
   std::vector<std::string> lacks;     ///< information that these files lack, and what would supply
                                       ///< it

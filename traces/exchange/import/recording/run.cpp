@@ -128,14 +128,15 @@ void readMachine(RunSpec& run, const RankLines& rank) {
 
 /// Returns the sequence dimension of a buffer. For buffers shaped like the token ids it is the
 /// dimension with as many elements as attention has rows. When that is ambiguous, it is the
-/// dimension that was cut.
+/// dimension that was cut. The shape of q can also be [S, B, H, D].
 std::int32_t sequenceDim(const ShardRecord& ids, const ShardRecord& buffer, const Called& called) {
   const auto q = called.first ? called.first->wholes("q_shape") : std::vector<std::int64_t>();
   const auto& shape = ids.local_shape;
   if (q.size() != 4 || shape.size() != 2 || buffer.local_shape != shape || q[0] == q[2])
     return buffer.seq_dim;
   if (shape[0] == q[0] && shape[1] == q[2]) return 1;
-  return shape[0] == q[2] && shape[1] == q[0] ? 0 : buffer.seq_dim;
+  const bool other_layout = shape[0] == q[1] && shape[1] == q[0];
+  return shape[0] == q[2] && shape[1] == q[0] && !other_layout ? 0 : buffer.seq_dim;
 }
 
 IntentRecord intentOf(const RecordedJob& job, const Line& declared, const Called& called) {
