@@ -2,6 +2,7 @@
 """Attention over shards that the job computes itself without annotations: a function that is given q, k and v, and that
 sends one of them to other ranks."""
 
+import math
 import sys
 
 import torch
@@ -37,10 +38,19 @@ def _bundles(frame):
     return {q, k, v, _sum(k, v), _sum(q, k, v)}
 
 
-def _layout(q, k, ids, size):
-    """Returns the layout of q and k, from their heads and the number of token ids; None if neither shows it."""
+def _is_sequence_first(q, shape, size):
+    """Reports whether q can only be [S, B, H, D] of token ids [B, S], as in Megatron-LM."""
+    batch, rows = shape if len(shape) == 2 else (0, 0)
+    return any(q.shape[0] == extent != batch == q.shape[1] for extent in (rows, rows // size))
+
+
+def _layout(q, k, shape, size):
+    """Returns the layout of q and k, from their heads and the shape of the token ids; None if neither shows it."""
+    ids = math.prod(shape) if shape else 0
     if q.dim() == 3:
         return "bshd" if ids and q.shape[0] in (ids, ids // size) else None
+    if _is_sequence_first(q, shape, size):
+        return "sbhd"
     if q.shape[1:3] != k.shape[1:3] and (q.shape[1] == k.shape[1]) != (q.shape[2] == k.shape[2]):
         return "bshd" if q.shape[1] == k.shape[1] else "bhsd"
     for tokens in (ids, ids // size):
@@ -106,7 +116,7 @@ class Recognition:
 
     def _forward(self, frame, running, process_group):
         size = process_group.size()
-        layout = _layout(frame.q, frame.k, self.session.token_ids, size)
+        layout = _layout(frame.q, frame.k, self.session.token_shape, size)
         if size == 1:
             return None
         if layout is None:
@@ -124,7 +134,20 @@ class Recognition:
             if self._annotations.current.call is not None and frame.ctx is not None:
                 self._remember(frame)
 
-        return frame.frame, begins, lambda result: self._annotations.end({"out": self._out(result, q)})
+        def ended(result):
+            split = None if layout == "bhsd" else self._split(result, q)
+            if split is not None:
+                self._annotations.current.call.inputs = {}  # autograd does not know this view of the result
+            self._annotations.end({"out": self._out(result if split is None else split, q)})
+
+        return frame.frame, begins, ended
+
+    @staticmethod
+    def _split(result, q):
+        """Returns a result in which the heads of a token follow each other, with the shape of q; None for others."""
+        joined = (*q.shape[:2], q.shape[2] * q.shape[3])
+        is_joined = isinstance(result, torch.Tensor) and result.shape == joined
+        return result.unflatten(-1, q.shape[2:]) if is_joined else None
 
     @staticmethod
     def _out(result, q):

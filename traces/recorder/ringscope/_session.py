@@ -80,7 +80,7 @@ class Session:
         self.layers = Layers(self._layer_begun)
         self.module_names = {}  # of the model, by the modules' ids
         self.collectives = 0  # number of collectives and messages so far
-        self.token_ids = 0  # number of ids that the last embedding of tokens was given
+        self.token_shape = ()  # of the ids that the last embedding of tokens was given
         self.recompute = False
         self.saves_hooked = False  # hooks around an attention save what autograd needs, as a checkpoint's do
         self.running = True

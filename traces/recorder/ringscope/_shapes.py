@@ -3,12 +3,12 @@
 
 from ._harmless import described
 
-LAYOUTS = ("bhsd", "bshd")
+LAYOUTS = ("bhsd", "bshd", "sbhd")
 
 
 def check_layout(layout):
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"layout={described(layout)} is unknown; known are {' and '.join(LAYOUTS)}")
+        raise ValueError(f"layout={described(layout)} is unknown; known are {', '.join(LAYOUTS)}")
 
 
 def heads_first(tensor, layout, what):
@@ -16,6 +16,8 @@ def heads_first(tensor, layout, what):
         return None
     if tensor.dim() != 4:
         raise ValueError(f"{what} has {tensor.dim()} dimensions; it needs 4, as {layout} says")
+    if layout == "sbhd":
+        return tensor.permute(1, 2, 0, 3)
     return tensor.transpose(1, 2) if layout == "bshd" else tensor
 
 

@@ -201,7 +201,7 @@ class LossObserver:
             self.session.tensor("position_ids", ids, name="embedding", layer=None)
             return
         self._embedding.add(args[0].data_ptr())
-        self.session.token_ids = ids.numel()
+        self.session.token_shape = tuple(ids.shape)
         storage = ids.untyped_storage().data_ptr()
         name = self.embedding_names().get(args[0].data_ptr(), "")
         self.session.line(
