@@ -11,6 +11,7 @@
 
 #include "app/ringscope-gui/display.h"
 #include "app/ringscope-gui/explain.h"
+#include "app/ringscope-gui/export.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/resources.h"
@@ -26,6 +27,7 @@ struct Options {
   QString trace, run, screenshot, view = "ring", at, size, theme, explain, output, against, floor,
                                   axis;
   std::optional<traces::ListenOptions> listen;
+  std::optional<app::ExportRequest> file;
 };
 
 Options listening(const QCommandLineParser& parser) {
@@ -70,6 +72,7 @@ Options parse(const QApplication& app) {
         "ID"},
        {{"o", "output"}, "The PDF file that --explain writes, or the folder of --listen", "OUT"}});
   parser.addOption({"list-views", "Print the names that --view takes"});
+  parser.addOptions(app::exportOptions());
   parser.addHelpOption();
   if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
   if (parser.isSet("help")) parser.showHelp();
@@ -78,6 +81,9 @@ Options parse(const QApplication& app) {
     std::exit(0);
   }
   if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
+  Options exported;
+  exported.file = app::parseExport(parser);
+  if (exported.file) return exported;
   if (parser.isSet("listen")) return listening(parser);
   if (parser.isSet("floor") && !parser.isSet("against"))
     throw usageError("--floor says by how much equal runs differ; name the other run by --against");
@@ -196,6 +202,7 @@ QString commandLineProgram() {
 
 int run(viz::Application& app, const Options& options) {
   viz::loadFonts();
+  if (options.file) return app::exportFile(*options.file);
   if (!options.explain.isEmpty() || !options.output.isEmpty())
     return app::explain(options.explain, options.trace, options.output);
   viz::MainWindow window(commandLineProgram());
@@ -237,8 +244,8 @@ int run(viz::Application& app, const Options& options) {
 /// screenshots are drawn at twice the pixel density, as on high-density screens.
 void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
-  const int at = static_cast<int>(arguments.indexOf(
-      QRegularExpression("^(-o.*|--((screenshot|explain|output)(=.*)?|list-views|help))$")));
+  const int at = static_cast<int>(arguments.indexOf(QRegularExpression(
+      "^(-o.*|--((screenshot|explain|output|export-html|export-report)(=.*)?|list-views|help))$")));
   if (at < 0 || (arguments.contains("--listen") && !arguments.contains("--help"))) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));

@@ -62,7 +62,7 @@ def list_libraries(path):
 
 def needs_display(arguments):
     """Reports whether these arguments open a window."""
-    drawing = ("--screenshot", "--explain", "--list-views", "--help", "-h")
+    drawing = ("--screenshot", "--explain", "--export-html", "--export-report", "--list-views", "--help", "-h")
     return not any(argument.split("=")[0] in drawing for argument in arguments)
 
 

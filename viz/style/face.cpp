@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "viz/style/shapes.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -72,6 +74,7 @@ QBrush rankBrush(traces::WorldRank rank) {
 
 void paintMovingFace(QPainter& painter, const QRectF& rect, traces::WorldRank source_rank,
                      const QString& label, const Theme& theme) {
+  if (writesShapes(painter)) return paintFace(painter, rect, source_rank, label, theme);
   const double ratio = painter.device()->devicePixelRatioF() * painter.transform().m11();
   const QSize pixels = (rect.size() * ratio).toSize().expandedTo({1, 1});
   const QString key = QString("face %1 %2 %3 %4 %5")

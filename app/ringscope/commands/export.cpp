@@ -3,15 +3,22 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command_line/command.h"
+#include "app/ringscope/become.h"
+#include "traces/analysis/report/markdown.h"
+#include "traces/analysis/report/summary.h"
 #include "traces/exchange/export/format.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/error.h"
+#include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/core/resources.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {
 
 struct ExportOptions {
-  std::string trace, to, output;
+  std::string trace, to, output, views, from, until;
   bool json = false;
 };
 
@@ -19,11 +26,11 @@ std::string formatsHelp() {
   std::string text = "What to write:";
   for (const auto& format : traces::exportFormats())
     text += std::string("\n") + format.name + ": " + format.says;
-  return text;
+  text += "\nhtml: one page with the findings and a player of the views, for any browser";
+  return text + "\nreport: the findings as Markdown, or as PDF if the name of OUT ends in .pdf";
 }
 
-void run(const ExportOptions& o) {
-  const auto exported = traces::exportTrace(o.trace, o.to, o.output);
+void print(const ExportOptions& o, const traces::Exported& exported) {
   if (o.json) {
     nlohmann::json json = {{"file", traces::toUtf8(o.output)}, {"left_out", exported.left_out}};
     for (const auto& [what, count] : exported.counts) json["counts"][what] = count;
@@ -37,6 +44,53 @@ void run(const ExportOptions& o) {
   std::cout << "exported: " << o.output << ", " << said << "\n";
 }
 
+bool isDrawn(const std::string& format) {
+  return format == "html" || format == "report";
+}
+
+/// Lets the window's program draw the page or the report, without a display.
+[[noreturn]] void draw(const ExportOptions& o) {
+  std::vector<std::string> arguments{"--export-" + o.to + "=" + o.output};
+  for (const auto& [option, value] :
+       {std::pair("--view=", o.views), {"--from=", o.from}, {"--until=", o.until}})
+    if (!value.empty()) arguments.push_back(option + value);
+  if (o.json) arguments.emplace_back("--json");
+  arguments.insert(arguments.end(), {"--", o.trace});
+  becomeWindow(arguments);
+}
+
+/// Writes a report without pictures, which needs no window.
+void writePlainReport(const ExportOptions& o) {
+  traces::checkOutputs({{"TRACE", o.trace}}, {{"--output", o.output}});
+  const auto trace = traces::openTrace(o.trace);
+  const traces::Report report{o.trace,
+                              traces::summaryLines(*trace, traces::summarize(*trace, o.trace)),
+                              traces::diagnose(*trace),
+                              {}};
+  traces::OutputFile file(o.output);
+  file.stream() << traces::toMarkdown(report);
+  file.finish();
+  const auto findings = static_cast<std::int64_t>(report.diagnosis.findings().size());
+  print(o, {{{"findings", findings}, {"pictures", 0}},
+            {"the report has no pictures, because the window is not installed"}});
+}
+
+void runDrawn(const ExportOptions& o) {
+  if (!traces::programBeside("ringscope-gui").empty()) draw(o);
+  if (o.to == "report" && !o.output.ends_with(".pdf")) return writePlainReport(o);
+  throw usageError("--to " + o.to +
+                   " draws with the window's program ringscope-gui, which is not installed beside "
+                   "this program; install it by pip install 'ringscope[gui]', or build it with "
+                   "-DRINGSCOPE_GUI=ON");
+}
+
+void run(const ExportOptions& o) {
+  if (isDrawn(o.to)) return runDrawn(o);
+  if (!o.views.empty() || !o.from.empty() || !o.until.empty())
+    throw usageError("--view, --from and --until choose what --to html shows");
+  print(o, traces::exportTrace(o.trace, o.to, o.output));
+}
+
 }  // namespace
 
 void defineExport(CLI::App& command, int&) {
@@ -44,6 +98,20 @@ void defineExport(CLI::App& command, int&) {
   command.add_option("TRACE", o->trace, "A recording of any format that info can open")->required();
   command.add_option("--to", o->to, formatsHelp())->required()->type_name("FORMAT");
   command.add_option("-o,--output", o->output, "The file to write")->required();
+  command
+      .add_option("--view", o->views,
+                  "With --to html: the views to show, as a list such as ring,merge (default: ring, "
+                  "coverage, positions, merge, timeline, diff, memory, curves)")
+      ->type_name("NAME[,NAME…]");
+  command
+      .add_option("--from", o->from,
+                  "With --to html: the first ring step, as STEP,LAYER,forward|backward,RINGSTEP "
+                  "(default: the first one of the recording)")
+      ->type_name("POSITION");
+  command
+      .add_option("--until", o->until,
+                  "With --to html: the last ring step (default: at most 64 ring steps are shown)")
+      ->type_name("POSITION");
   command.add_flag("--json", o->json, "Print what was written as JSON");
   command.callback([=] { run(*o); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "traces/analysis/doctor/diagnosis.h"
 
@@ -16,6 +17,8 @@ struct Checks {
   int not_applying = 0;
 };
 Checks countChecks(const Diagnosis& diagnosis);
+/// Returns a line: "30 rules clear, 2 not observable, 1 does not apply to this run".
+std::string describe(const Checks& checks);
 
 /// Reports whether a rule applies to the run and could not judge it.
 bool isNotMade(const Diagnosis::Entry& entry);

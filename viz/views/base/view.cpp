@@ -76,6 +76,12 @@ void View::showEvent(QShowEvent* event) {
   follow();
 }
 
+void View::paintContent(QPainter& painter, const QRegion& dirty) {
+  if (problem_.isEmpty()) return paint(painter, page(), dirty);
+  painter.fillRect(page(), theme_->background);
+  paintNote(painter, page(), problem_.toStdString(), *theme_);
+}
+
 void View::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
@@ -84,12 +90,7 @@ void View::paintEvent(QPaintEvent* event) {
   followHeight();
   painter.save();
   painter.translate(0, -scrollTop());
-  if (problem_.isEmpty()) {
-    paint(painter, page(), whole ? QRegion() : event->region());
-  } else {
-    painter.fillRect(page(), theme_->background);
-    paintNote(painter, page(), problem_.toStdString(), *theme_);
-  }
+  paintContent(painter, whole ? QRegion() : event->region());
   painter.restore();
   if (!shows_focus_) return;
   painter.setBrush(Qt::NoBrush);

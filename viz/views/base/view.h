@@ -27,6 +27,10 @@ class View : public ScrolledPage {
   virtual void setOwnDevices(bool /*own*/) {}
   /// Reports whether a background thread still makes something that the view will draw.
   virtual bool isMaking() const { return false; }
+  /// Returns the size of the whole page in unzoomed pixels.
+  QSizeF pageSize() const { return page().size(); }
+  /// Draws the whole page of the kept scene without controls, for a file.
+  void drawPage(QPainter& painter) { paintContent(painter, {}); }
 
  protected:
   /// Makes the scene and requests painting.
@@ -63,6 +67,9 @@ class View : public ScrolledPage {
   const Theme* theme_ = &Theme::all().front();
 
  private:
+  /// Draws the scene, or why there is none.
+  void paintContent(QPainter& painter, const QRegion& dirty);
+
   struct Made {
     std::uint64_t version = 0;
     Cursor cursor;

@@ -2,8 +2,8 @@
 #include "viz/views/doctor/finding_card_scene.h"
 
 #include "traces/analysis/doctor/checks.h"
-#include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "traces/analysis/report/finding_place.h"
 
 namespace ringscope::viz {
 namespace {
@@ -22,12 +22,8 @@ FindingCard cardOf(const traces::Mistake* mistake, const traces::Finding& findin
   card.title = finding.title;
   card.evidence = finding.evidence;
   card.remedy = finding.remedy;
-  // The catalogue names the view of each mistake. A hang is seen in the timeline, an unnamed
-  // difference in the diff.
-  card.view = mistake ? mistake->view : finding.rule == traces::kHang ? "timeline" : "diff";
-  card.place = finding.place;
-  if (card.place.layer.isNone()) card.place.layer = Layer::of(0);
-  if (card.place.stage.isNone()) card.place.stage = RingStep::of(0);
+  card.view = traces::viewFor(finding);
+  card.place = traces::placeFor(finding);
   if (finding.rank.exists()) card.rank = finding.rank;
   if (!finding.buffer.empty()) card.tensor = finding.buffer;
   if (mistake) card.explanation = explanationOf(*mistake, framework);

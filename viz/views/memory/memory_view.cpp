@@ -2,6 +2,7 @@
 #include <QMouseEvent>
 #include <QPixmap>
 
+#include "viz/style/shapes.h"
 #include "viz/views/base/live_throttle.h"
 #include "viz/views/base/view.h"
 #include "viz/views/memory/memory_painter.h"
@@ -32,6 +33,17 @@ class MemoryView : public View {
   void themeChanged() override { picture_ = QPixmap(); }
 
   void paint(QPainter& painter, const QRectF& page, const QRegion&) override {
+    writesShapes(painter) ? paintMemory(painter, page, scene_, *theme_) : copy(painter, page);
+    paintMemoryInstant(painter, page, scene_, instant_, *theme_);
+  }
+  void mousePressEvent(QMouseEvent* event) override {
+    if (const auto instant = memoryHit(onPage(event->position()), page(), scene_))
+      viewing_.navigator.goToInstant(*instant);
+  }
+
+ private:
+  /// Draws the chart once, and then copies it.
+  void copy(QPainter& painter, const QRectF& page) {
     const double ratio = devicePixelRatioF();
     if (picture_.size() != size() * ratio) {
       picture_ = QPixmap(size() * ratio);
@@ -42,14 +54,7 @@ class MemoryView : public View {
       paintMemory(once, page, scene_, *theme_);
     }
     painter.drawPixmap(page, picture_, QRectF(picture_.rect()));
-    paintMemoryInstant(painter, page, scene_, instant_, *theme_);
   }
-  void mousePressEvent(QMouseEvent* event) override {
-    if (const auto instant = memoryHit(onPage(event->position()), page(), scene_))
-      viewing_.navigator.goToInstant(*instant);
-  }
-
- private:
   void make() {
     MemoryScene scene =
         makeMemoryScene(viewing_.session.trace(), cursor(), viewing_.session.pauses(cursor().rank));

@@ -6,6 +6,7 @@
 
 #include "viz/style/face.h"
 #include "viz/style/shade_style.h"
+#include "viz/style/shapes.h"
 
 namespace ringscope::viz {
 namespace {
@@ -14,6 +15,38 @@ constexpr double kLeastPattern = 10, kLeastWords = 10;  // width, height
 
 int sizeFor(double height) {
   return std::clamp(static_cast<int>(height * 0.46), 8, 12);
+}
+
+QFont plateFont(const QRectF& box) {
+  return textFont(sizeFor(box.height()), QFont::Bold);
+}
+
+double plateWidth(const QString& label, const QRectF& box) {
+  return QFontMetricsF(plateFont(box)).horizontalAdvance(label) + 10;
+}
+
+/// Draws the label of a bar's box on its light plate.
+void drawPlate(QPainter& p, const QRectF& plate, const QString& label, const QRectF& box,
+               const Theme& theme) {
+  p.save();
+  p.setPen(Qt::NoPen);
+  p.setBrush(theme.plate);
+  p.drawRoundedRect(plate, 3, 3);
+  p.setPen(theme.on_plate);
+  p.setFont(plateFont(box));
+  p.drawText(plate, Qt::AlignCenter, label);
+  p.restore();
+}
+
+void drawWords(QPainter& p, const QRectF& box, const QString& words, const QColor& color,
+               int size) {
+  const QFont font = textFont(size, QFont::DemiBold);
+  if (QFontMetricsF(font).horizontalAdvance(words) > box.width()) return;
+  p.save();
+  p.setFont(font);
+  p.setPen(color);
+  p.drawText(box, Qt::AlignVCenter | Qt::TextDontClip, words);
+  p.restore();
 }
 
 }  // namespace
@@ -51,23 +84,22 @@ void BarPainter::plate(const QRectF& box, const QString& whole) {
   const double inset = std::max(2.0, std::round(box.height() * 0.2));
   const QString label = box.width() < 48 ? whole.section(' ', -1) : whole;
   const double height = box.height() - 2 * inset;
+  if (writesShapes(p_)) {
+    const QRectF plate(box.left() + inset, box.top() + inset, plateWidth(label, box), height);
+    if (plate.width() <= box.width() - 2 * inset) drawPlate(p_, plate, label, box, theme_);
+    return;
+  }
   const QString key = QString("plate %1 %2").arg(label).arg(height);
   QPixmap& kept = canvas_.words[key];
   const double ratio = p_.device()->devicePixelRatioF() * p_.transform().m11();
   if (kept.isNull()) {
-    const QFont font = textFont(sizeFor(box.height()), QFont::Bold);
-    const double width = QFontMetricsF(font).horizontalAdvance(label) + 10;
+    const double width = plateWidth(label, box);
     kept = QPixmap(QSizeF(width * ratio, height * ratio).toSize().expandedTo({1, 1}));
     kept.setDevicePixelRatio(ratio);
     kept.fill(Qt::transparent);
     QPainter once(&kept);
     once.setRenderHint(QPainter::Antialiasing);
-    once.setPen(Qt::NoPen);
-    once.setBrush(theme_.plate);
-    once.drawRoundedRect(QRectF(0, 0, width, height), 3, 3);
-    once.setPen(theme_.on_plate);
-    once.setFont(font);
-    once.drawText(QRectF(0, 0, width, height), Qt::AlignCenter, label);
+    drawPlate(once, QRectF(0, 0, width, height), label, box, theme_);
   }
   if (kept.width() / ratio > box.width() - 2 * inset) return;
   ++canvas_.primitives;
@@ -123,6 +155,8 @@ void BarPainter::frame(const QRectF& box, const QColor& color, double width) {
 void BarPainter::words(const QRectF& box, const QString& words, const QColor& color, int size) {
   constexpr double kInset = 5;
   if (box.height() < kLeastWords || box.width() < 24 || words.isEmpty()) return;
+  if (writesShapes(p_))
+    return drawWords(p_, box.adjusted(kInset, 0, -kInset, 0), words, color, size);
   const QString key = QString("%1 %2 %3").arg(words, color.name()).arg(size);
   QPixmap& kept = canvas_.words[key];
   const double ratio = p_.device()->devicePixelRatioF() * p_.transform().m11();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/style/shapes.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -13,6 +15,16 @@ constexpr double kBulge = 10;          // units to the right of its ends, where 
 constexpr double kReach = 24;          // units that it arrives along its own direction, at most
 constexpr double kWidth = 1.3;         // units
 constexpr qsizetype kMost = 16 << 20;  // bytes
+
+/// Returns the curve from a point to another one `height` under it.
+QPainterPath flowCurve(const QPointF& from, double height, double density) {
+  const QPointF to = from + QPointF(0, height);
+  const double reach = std::min(kReach * density, std::abs(height) / 3.0);
+  QPainterPath path(from);
+  path.cubicTo(from + QPointF(kBulge * density, 0),
+               to + QPointF(kBulge * density, height > 0 ? -reach : reach), to);
+  return path;
+}
 
 }  // namespace
 
@@ -33,12 +45,7 @@ const QImage& FlowStamps::of(int height, const QColor& color, double density) {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(color, kWidth * density));
   const QPointF from(kStampMargin, height > 0 ? kStampMargin : kStampMargin + rows);
-  const QPointF to = from + QPointF(0, height);
-  const double reach = std::min(kReach * density, rows / 3.0);
-  QPainterPath path(from);
-  path.cubicTo(from + QPointF(kBulge * density, 0),
-               to + QPointF(kBulge * density, height > 0 ? -reach : reach), to);
-  painter.drawPath(path);
+  painter.drawPath(flowCurve(from, height, density));
   return stamp;
 }
 
@@ -47,6 +54,12 @@ void FlowStamps::paint(QPainter& painter, const QPointF& from, const QPointF& to
   const auto pixel = [density](double at) { return static_cast<int>(std::lround(at * density)); };
   const int height = pixel(to.y()) - pixel(from.y());
   painter.save();
+  if (writesShapes(painter)) {
+    painter.setPen(QPen(color, kWidth));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPath(flowCurve(from, to.y() - from.y(), 1));
+    return painter.restore();
+  }
   painter.scale(1 / density, 1 / density);
   painter.drawImage(
       QPoint(pixel(from.x()) - kStampMargin, pixel(std::min(from.y(), to.y())) - kStampMargin),

@@ -2,6 +2,7 @@
 #include "viz/views/timeline/timeline_canvas.h"
 
 #include "viz/kit/page.h"
+#include "viz/style/shapes.h"
 #include "viz/views/timeline/account_painter.h"
 #include "viz/views/timeline/overview_painter.h"
 
@@ -82,6 +83,11 @@ void TimelineCanvas::paintAround(QPainter& p, const QRectF& page, const QRegion&
 void TimelineCanvas::paintOverviewKept(QPainter& painter, const Look& look, const ChartScene& scene,
                                        const Theme& theme) {
   const QRectF& area = look.at.overview;
+  if (writesShapes(painter)) {
+    painter.fillRect(area, theme.panel);
+    paintOverview(painter, area, scene, theme);
+    return paintOverviewWindow(painter, area, scene, theme);
+  }
   const QSize size = (area.size() * look.density).toSize().expandedTo({1, 1});
   if (overview_.size() != size) {
     overview_ = QPixmap(size);

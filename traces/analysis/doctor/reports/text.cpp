@@ -52,17 +52,16 @@ std::string describeAdvice(const Diagnosis& diagnosis) {
   return text.empty() ? "" : "To make more checks:\n" + text;
 }
 
-std::string describeCounts(const Checks& checks) {
+}  // namespace
+
+std::string describe(const Checks& checks) {
   return describeCount(checks.clear, "rule") + " clear, " + std::to_string(checks.not_made) +
          " not observable" +
          (checks.not_applying == 0
               ? ""
               : ", " + std::to_string(checks.not_applying) +
-                    (checks.not_applying == 1 ? " does" : " do") + " not apply to this run") +
-         "\n";
+                    (checks.not_applying == 1 ? " does" : " do") + " not apply to this run");
 }
-
-}  // namespace
 
 std::string toText(const Diagnosis& diagnosis) {
   std::string text;
@@ -79,7 +78,7 @@ std::string toText(const Diagnosis& diagnosis) {
   text += legendOf(findings);
   if (text.empty() || !diagnosis.failure.empty() || !diagnosis.unread.empty())
     text = headline(diagnosis) + "\n" + text;
-  text += describeCounts(countChecks(diagnosis));
+  text += describe(countChecks(diagnosis)) + "\n";
   if (!diagnosis.reach.empty()) text += diagnosis.reach + "\n";
   return text + describeAdvice(diagnosis);
 }
