@@ -83,8 +83,8 @@ ShapeEngine::ShapeEngine(Definitions& definitions)
                        QPaintEngine::PaintOutsidePaintEvent)),
       definitions_(definitions) {}
 
-void ShapeEngine::updateState(const QPaintEngineState& state) {
-  if (state.state() & (DirtyClipPath | DirtyClipRegion | DirtyClipEnabled)) clip_is_known_ = false;
+void ShapeEngine::updateState(const QPaintEngineState& to) {
+  if (to.state() & (DirtyClipPath | DirtyClipRegion | DirtyClipEnabled)) clip_is_known_ = false;
 }
 
 double ShapeEngine::scale() const {

@@ -18,7 +18,7 @@ class ShapeEngine : public QPaintEngine {
   bool begin(QPaintDevice*) override { return true; }
   bool end() override { return true; }
   Type type() const override { return QPaintEngine::SVG; }
-  void updateState(const QPaintEngineState& state) override;
+  void updateState(const QPaintEngineState& to) override;
 
   using QPaintEngine::drawEllipse;
   using QPaintEngine::drawLines;

@@ -11,12 +11,18 @@
 #include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
 
+/// Links the parts of pages into the program. The macro must stand outside of a namespace.
+static void linkPageParts() {
+  Q_INIT_RESOURCE(share);
+}
+
 namespace ringscope::viz {
 namespace {
 
 using traces::escapeHtml;
 
 QByteArray readResource(const char* name) {
+  linkPageParts();
   QFile file(QString(":/share/%1").arg(name));
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
@@ -107,7 +113,7 @@ SharedPage writeSharedPage(const Session& session, const std::string& recording,
                            const std::function<bool()>& goes_on) {
   const auto entries = sharedEntries(choice.views.isEmpty() ? defaultSharedViews() : choice.views);
   const auto range = sharedMoments(session, choice, kMostSharedSteps);
-  traces::OutputFile file(output);
+  traces::checkWritable(output);  // before the long work
   FrameStore store;
   SharedPage page;
   nlohmann::json views = nlohmann::json::array();
@@ -133,6 +139,7 @@ SharedPage writeSharedPage(const Session& session, const std::string& recording,
   data["views"] = std::move(views);
   const std::string text = pageText(makeReport(session, recording), store, data, page.left_out);
   page.bytes = static_cast<std::int64_t>(text.size());
+  traces::OutputFile file(output);
   file.stream() << text;
   file.finish();
   return page;

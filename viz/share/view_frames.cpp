@@ -14,11 +14,6 @@ namespace {
 constexpr QSize kStage(1180, 700);
 constexpr double kPhase = 0.55;  // blocks are on their way
 
-/// Reports whether a view shows nothing without the window's controls.
-bool needsWindow(const QString& name) {
-  return name == "doctor" || name == "query" || name == "compare";
-}
-
 int momentAt(const Session& session, const Place& place, const char* option) {
   const auto& moments = session.trace().moments();
   const auto found = std::ranges::find(moments, place);
@@ -51,6 +46,10 @@ QStringList defaultSharedViews() {
   return {"ring", "coverage", "positions", "merge", "timeline", "diff", "memory", "curves"};
 }
 
+bool canBeShared(const QString& view) {
+  return view != "doctor" && view != "query" && view != "compare";
+}
+
 std::vector<ViewEntry> sharedEntries(const QStringList& names) {
   const auto& all = viewRegistry();
   std::vector<ViewEntry> entries;
@@ -59,7 +58,7 @@ std::vector<ViewEntry> sharedEntries(const QStringList& names) {
     if (found == all.end())
       throw usageError("there is no view " + name.toStdString() +
                        "; `ringscope-gui --list-views` lists the views");
-    if (needsWindow(name))
+    if (!canBeShared(name))
       throw usageError("the view " + name.toStdString() +
                        " needs the window; a page always lists the findings");
     entries.push_back(*found);

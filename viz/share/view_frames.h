@@ -25,6 +25,8 @@ struct SharedView {
 
 /// The views that a page shows unless others are chosen.
 QStringList defaultSharedViews();
+/// Reports whether a view shows something without the window's controls.
+bool canBeShared(const QString& view);
 /// Returns the entries of these views. Throws usageError for a name that no view has, and for a
 /// view whose contents need the window.
 std::vector<ViewEntry> sharedEntries(const QStringList& names);

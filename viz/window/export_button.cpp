@@ -22,7 +22,7 @@ QString whatWasExported(const QString& output, const traces::Exported& exported)
 
 }  // namespace
 
-ExportButton::ExportButton(QWidget* parent) : QToolButton(parent), menu_(this) {
+ExportButton::ExportButton(QWidget* parent) : QToolButton(parent), menu_(this), share_(this) {
   setMinimumWidth(86);
   for (const traces::ExportFormat& format : traces::exportFormats()) {
     auto* entry = menu_.addAction(QString("%1 (.%2)").arg(format.name, format.extension));
@@ -30,6 +30,11 @@ ExportButton::ExportButton(QWidget* parent) : QToolButton(parent), menu_(this) {
     connect(entry, &QAction::triggered, this,
             [this, &format] { choose(format.name, format.extension); });
   }
+  menu_.addSeparator();
+  menu_.addActions(share_.actions());
+  connect(&share_, &ShareControl::said, this, &ExportButton::said);
+  connect(&share_, &ShareControl::failed, this, &ExportButton::failed);
+  connect(&share_, &ShareControl::changed, this, &ExportButton::showState);
   menu_.setToolTipsVisible(true);
   progress_.setInterval(250);
   connect(this, &QToolButton::clicked, this, &ExportButton::press);
@@ -47,21 +52,24 @@ ExportButton::ExportButton(QWidget* parent) : QToolButton(parent), menu_(this) {
 void ExportButton::setRecording(const QString& path) {
   if (recording_ == path) return;
   recording_ = path;
+  share_.setRecording(path);
   showState();
 }
 
 void ExportButton::press() {
   if (watch_)
     watch_->stopped = true;
+  else if (share_.isRunning())
+    share_.stop();
   else if (isEnabled())
     menu_.popup(mapToGlobal(QPoint(0, height())));
 }
 
 void ExportButton::showState() {
-  setText(watch_ ? "Stop export" : "Export …");
-  setEnabled(watch_ || !recording_.isEmpty());
+  setText(isBusy() ? "Stop export" : "Export …");
+  setEnabled(isBusy() || !recording_.isEmpty());
   setToolTip(!isEnabled() ? "A recording can be exported once it is open and whole"
-             : watch_     ? "Stop; no file will be left"
+             : isBusy()   ? "Stop; no file will be left"
                           : "Write this recording for other programs (Ctrl+E)");
 }
 

@@ -8,11 +8,12 @@
 #include <memory>
 
 #include "viz/session/background.h"
+#include "viz/window/share_control.h"
 
 namespace ringscope::viz {
 
-/// Writes the opened recording for other programs, off the window's thread: a menu of formats, a
-/// file dialog, then how much is written. Pressed again it stops, and no file is left.
+/// Writes the opened recording for other programs and people, off the window's thread: a menu of
+/// formats, a file dialog, then how much is written. Pressed again it stops, and no file is left.
 class ExportButton : public QToolButton {
   Q_OBJECT
  public:
@@ -36,8 +37,10 @@ class ExportButton : public QToolButton {
   void begin(const QString& format, const QString& output);
   void end();
   void showState();
+  bool isBusy() const { return watch_ || share_.isRunning(); }
 
   QMenu menu_;
+  ShareControl share_;
   QString recording_, output_;
   std::shared_ptr<Watch> watch_;  ///< of what is under way; null: nothing is
   QTimer progress_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/core/resources.h"
 #include "traces/format/core/utf8.h"
+#include "traces/format/schema/names.h"
 
 namespace ringscope::app {
 namespace {
@@ -84,7 +86,17 @@ void runDrawn(const ExportOptions& o) {
                    "-DRINGSCOPE_GUI=ON");
 }
 
+/// Throws usageError that lists all formats when there is no such format.
+void checkFormat(const std::string& format) {
+  std::vector<std::string> known;
+  for (const auto& each : traces::exportFormats()) known.emplace_back(each.name);
+  known.insert(known.end(), {"html", "report"});
+  if (std::ranges::find(known, format) == known.end())
+    throw usageError(traces::unknownName("format", format, known));
+}
+
 void run(const ExportOptions& o) {
+  checkFormat(o.to);
   if (isDrawn(o.to)) return runDrawn(o);
   if (!o.views.empty() || !o.from.empty() || !o.until.empty())
     throw usageError("--view, --from and --until choose what --to html shows");

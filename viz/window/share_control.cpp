@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/share_control.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+
+#include "traces/format/core/resources.h"
+#include "viz/window/share_dialog.h"
+
+namespace ringscope::viz {
+namespace {
+
+constexpr int kQuickMs = 3000;  // a killed process ends within this time
+
+QString firstLine(const QByteArray& words) {
+  return QString::fromUtf8(words).section('\n', 0, 0).trimmed();
+}
+
+}  // namespace
+
+ShareControl::ShareControl(QWidget* window) : QObject(window), window_(window) {
+  share_.setText("Share as a web page …");
+  share_.setToolTip("One file with the findings and a player of the views, for any browser");
+  report_.setText("Report …");
+  report_.setToolTip("The findings with pictures, as Markdown or PDF");
+  connect(&share_, &QAction::triggered, this, &ShareControl::share);
+  connect(&report_, &QAction::triggered, this, &ShareControl::report);
+  connect(&process_, &QProcess::finished, this, &ShareControl::end);
+  connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    Q_EMIT failed("the program that draws the file cannot be started: " + process_.errorString());
+    Q_EMIT changed();
+  });
+}
+
+void ShareControl::setRecording(const QString& path) {
+  recording_ = path;
+}
+
+void ShareControl::stop() {
+  stopped_ = true;
+  process_.kill();
+  process_.waitForFinished(kQuickMs);
+}
+
+void ShareControl::share() {
+  ShareDialog dialog(window_->window());
+  if (dialog.exec() != QDialog::Accepted) return;
+  begin("--export-html", "html", "Web page (*.html)", dialog.arguments());
+}
+
+void ShareControl::report() {
+  begin("--export-report", "md", "Markdown (*.md);;PDF (*.pdf)", {});
+}
+
+void ShareControl::begin(const QString& option, const QString& name, const QString& filter,
+                         const QStringList& more) {
+  const QString program = QString::fromStdString(traces::programBeside("ringscope-gui"));
+  if (program.isEmpty()) {
+    Q_EMIT failed("ringscope-gui is not installed beside this program, so the file is not drawn");
+    return;
+  }
+  const QFileInfo from(recording_);
+  const QString proposed = from.path() + "/" + from.completeBaseName() + "." + name;
+  const QString output =
+      QFileDialog::getSaveFileName(window_->window(), "Save for other people", proposed, filter);
+  if (output.isEmpty() || isRunning()) return;
+  stopped_ = false;
+  process_.start(program,
+                 QStringList{option + "=" + output} + more + QStringList{"--", recording_});
+  Q_EMIT said("drawing " + output + " …");
+  Q_EMIT changed();
+}
+
+void ShareControl::end(int code, QProcess::ExitStatus status) {
+  if (stopped_)
+    Q_EMIT said("stopped: nothing was exported");
+  else if (status == QProcess::NormalExit && code == 0)
+    Q_EMIT said(firstLine(process_.readAllStandardOutput()));
+  else
+    Q_EMIT failed(firstLine(process_.readAllStandardError()).remove("ringscope-gui: "));
+  Q_EMIT changed();
+}
+
+}  // namespace ringscope::viz
