@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
 #include <QFileDialog>
 #include <QListView>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 
+#include "traces/analysis/report/markdown.h"
 #include "viz/kit/passing_list.h"
 #include "viz/views/base/view.h"
 #include "viz/views/doctor/doctor_painter.h"
@@ -69,11 +73,18 @@ class DoctorView : public View {
     list_->setFrameShape(QFrame::NoFrame);
     list_->hide();
     setFocusProxy(list_);
+    copy_ = new QAction("Copy finding", list_);
+    copy_->setShortcut(QKeySequence::Copy);
+    copy_->setShortcutContext(Qt::WidgetShortcut);
+    list_->addAction(copy_);
+    list_->setContextMenuPolicy(Qt::ActionsContextMenu);
+    connect(copy_, &QAction::triggered, this, [this] { copyFinding(); });
     connect(list_, &QListView::activated, this, [this](const QModelIndex& at) { lead(at.row()); });
     connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this,
             [this] { explain(); });
     pane_ = new ExplanationPane(this);
     pane_->hide();
+    connect(pane_, &ExplanationPane::copyClicked, copy_, &QAction::trigger);
     // Queued: what it throws does not pass through Qt's delivery of a click, which would leak.
     connect(
         pane_, &ExplanationPane::saveClicked, this, [this] { save(); }, Qt::QueuedConnection);
@@ -161,6 +172,21 @@ class DoctorView : public View {
     constexpr double kDense = 3;
     writeExplanationPage(path, *explanation, picture(Theme::named("light"), kDense));
   }
+  /// Copies a finding as Markdown, and what another card says as plain text. The cards begin with
+  /// the findings, in the same order.
+  void copyFinding() {
+    const FindingCard* card = selected();
+    if (!card) return;
+    const auto row = static_cast<std::size_t>(list_->currentIndex().row());
+    std::string words = card->title + "\n" + card->evidence + "\n" + card->remedy + "\n";
+    if (card->verdict == traces::Verdict::kFound)
+      words = traces::toMarkdown(
+          viewing_.session.diagnosis()->findings().at(row),
+          (viewing_.session.path().isEmpty() ? viewing_.session.name() : viewing_.session.path())
+              .toStdString());
+    QApplication::clipboard()->setText(QString::fromStdString(words));
+    Q_EMIT viewing_.navigator.told("copied: " + QString::fromStdString(card->title));
+  }
   void lead(int row) {
     const auto* card = model_->at(row);
     if (!card || card->view.empty()) return;
@@ -170,6 +196,7 @@ class DoctorView : public View {
   FindingsModel* model_;
   CardDelegate* cards_;
   QListView* list_;
+  QAction* copy_;
   ExplanationPane* pane_;
   DoctorScene scene_;
   bool starts_over_ = false;  // the picture beside a finding is of another recording

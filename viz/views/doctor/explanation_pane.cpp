@@ -2,6 +2,7 @@
 #include "viz/views/doctor/explanation_pane.h"
 
 #include <QScrollBar>
+#include <algorithm>
 
 #include "viz/kit/passing_list.h"
 
@@ -18,6 +19,8 @@ ExplanationPane::ExplanationPane(QWidget* parent) : QWidget(parent) {
   title_->setTextFormat(Qt::PlainText);
   save_ = new QPushButton("Save as PDF …", this);
   save_->setToolTip("One page with this explanation and the picture, to be printed");
+  copy_ = new QPushButton("Copy finding", this);
+  copy_->setToolTip("Copy evidence, remedy and commands as Markdown text (Ctrl+C in the list)");
   text_ = new PassingList<QTextBrowser>(this);
   text_->setObjectName("explanation");
   text_->setAccessibleName("Explanation of the finding");
@@ -25,6 +28,8 @@ ExplanationPane::ExplanationPane(QWidget* parent) : QWidget(parent) {
   text_->setUndoRedoEnabled(false);
   text_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(save_, &QPushButton::clicked, this, &ExplanationPane::saveClicked);
+  connect(copy_, &QPushButton::clicked, this, &ExplanationPane::copyClicked);
+  setTabOrder(copy_, save_);
   setTabOrder(save_, text_);
 }
 
@@ -47,7 +52,9 @@ void ExplanationPane::resizeEvent(QResizeEvent*) {
   const int head = static_cast<int>(kPaneHead * zoom_), gap = static_cast<int>(kPaneGap * zoom_);
   const int wide = save_->sizeHint().width();
   save_->setGeometry(width() - wide, 0, wide, head);
-  title_->setGeometry(0, 0, width() - wide - gap, head);
+  const int copy_wide = copy_->sizeHint().width(), copy_left = width() - wide - gap - copy_wide;
+  copy_->setGeometry(copy_left, 0, copy_wide, head);
+  title_->setGeometry(0, 0, std::max(0, copy_left - gap), head);
   text_->setGeometry(0, head + gap, width(), height() - head - gap);
   fill();
 }

@@ -9,8 +9,8 @@
 
 namespace ringscope::viz {
 
-/// The explanation of a finding, to be scrolled by wheel and keys, with a button that saves it as a
-/// page.
+/// The explanation of a finding, to be scrolled by wheel and keys, with buttons that save it as a
+/// page and copy the finding.
 class ExplanationPane : public QWidget {
   Q_OBJECT
  public:
@@ -21,6 +21,7 @@ class ExplanationPane : public QWidget {
 
  Q_SIGNALS:
   void saveClicked();
+  void copyClicked();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -29,7 +30,7 @@ class ExplanationPane : public QWidget {
   void fill();
 
   QLabel* title_;
-  QPushButton* save_;
+  QPushButton *save_, *copy_;
   QTextBrowser* text_;
   traces::Explanation explanation_;
   ExplanationPicture picture_;

@@ -12,7 +12,8 @@ namespace {
 void paintBarWords(QPainter& p, const TimelineCanvas::Look& look, const Theme& theme) {
   const QRectF& bar = look.at.bar;
   const double middle = bar.top() + 22;
-  write(p, QRectF(bar.left() + 20, middle - 10, 76, 20), "AXIS", partFont(), theme.dim);
+  if (!writesShapes(p))  // a file has no control to choose the axis
+    write(p, QRectF(bar.left() + 20, middle - 10, 76, 20), "AXIS", partFont(), theme.dim);
   double x = look.chips_left;
   for (const TimelineChip& chip : look.chips)
     for (const QString& words : {chip.words, chip.shorter}) {
