@@ -2,7 +2,7 @@
 """Records how a PyTorch training job under context parallelism actually ran, for RingScope to open.
 
 Without a recording, check_merge() says whether a tensor is the merge of partial attention outputs. simulate() runs an
-attention function over the shards of a ring.
+attention function over the shards of a ring. open() shows a recording in a notebook.
 
 Each rank writes its own files into the folder; FORMAT.md describes them. Recording does not change the job's numbers.
 At the end, everything that was wrapped is restored.
@@ -18,6 +18,7 @@ from ._exits import reason
 from ._harmless import described, harmless, print_error
 from ._merge_check import MergeCheck, check_merge
 from ._merge_mistakes import MergeKind
+from ._page import open_page as open  # noqa: A004: the name that users call
 from ._recording import Recording
 from ._simulate import RankVerdict, Simulation, StepVerdict, simulate
 from .annotations import attention, auxiliary_loss, block, buffer
@@ -36,6 +37,7 @@ __all__ = [
     "check_merge",
     "cpu_context_parallel",
     "log",
+    "open",
     "record",
     "simulate",
     "start",
