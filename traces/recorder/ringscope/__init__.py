@@ -2,7 +2,7 @@
 """Records how a PyTorch training job under context parallelism actually ran, for RingScope to open.
 
 Without a recording, check_merge() says whether a tensor is the merge of partial attention outputs. simulate() runs an
-attention function over the shards of a ring. open() shows a recording in a notebook.
+attention function over the shards of a ring. The function open() shows a recording in a notebook.
 
 Each rank writes its own files into the folder; FORMAT.md describes them. Recording does not change the job's numbers.
 At the end, everything that was wrapped is restored.
