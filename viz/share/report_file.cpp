@@ -82,6 +82,10 @@ QByteArray pdfBytes(const traces::Report& report, const std::vector<QImage>& pic
   QTextDocument document;
   document.setDefaultFont(textFont(13));
   document.setDocumentMargin(0);
+  document.setMarkdown(QString::fromStdString(traces::toMarkdown(report)),
+                       QTextDocument::MarkdownFeature(QTextDocument::MarkdownDialectCommonMark |
+                                                      QTextDocument::MarkdownNoHTML));
+  setParagraphs(document, {.width = room.width()}, Theme::named("light"));
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     QImage image = pictures[i].scaledToWidth(static_cast<int>(room.width() * kPictureDensity),
                                              Qt::SmoothTransformation);
@@ -89,9 +93,6 @@ QByteArray pdfBytes(const traces::Report& report, const std::vector<QImage>& pic
     document.addResource(QTextDocument::ImageResource,
                          QUrl(QString::fromStdString(report.pictures[i].file)), image);
   }
-  document.setMarkdown(QString::fromStdString(traces::toMarkdown(report)),
-                       QTextDocument::MarkdownFeature(QTextDocument::MarkdownDialectCommonMark |
-                                                      QTextDocument::MarkdownNoHTML));
   document.setPageSize(room);
   paintPages(document, writer, scale, room);
   return pages.data();

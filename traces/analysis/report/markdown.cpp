@@ -40,7 +40,10 @@ std::string sampleWords(const Finding& finding) {
   if (!findMistake(finding.rule)) return "";
   const Explanation explanation = readExplanation(finding.rule);
   if (explanation.how_to_see.empty() || !explanation.in_sample_run) return "";
-  return std::string(kFiguresOfSample) + "\n\n" + explanation.how_to_see + "\n\n";
+  return "These commands make the same mistake in RingScope's sample run. The figures below them "
+         "come "
+         "from that run:\n\n" +
+         explanation.how_to_see + "\n\n";
 }
 
 std::string reportedWords(const Finding& finding) {

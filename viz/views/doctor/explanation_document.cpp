@@ -88,6 +88,7 @@ class Setter {
   }
 
   void setText(QTextCursor& at, const QTextCharFormat& was, int level, bool code) const {
+    if (was.isImageFormat()) return;
     const bool mono = code || was.fontFixedPitch();
     QFont font = mono         ? monoFont(px(12))
                  : level == 1 ? textFont(px(17), QFont::DemiBold)
@@ -95,6 +96,7 @@ class Setter {
                  : level == 3 ? textFont(px(12), QFont::DemiBold)
                               : textFont(px(13));
     if (was.fontItalic()) font = textFont(px(12));
+    if (was.fontWeight() >= QFont::Bold && level == 0) font.setWeight(QFont::DemiBold);
     QTextCharFormat format;
     format.setFont(font);
     format.setForeground(was.isAnchor()                   ? theme_.accent
@@ -138,6 +140,12 @@ void insertPicture(QTextDocument& document, const ExplanationPicture& picture,
 
 }  // namespace
 
+void setParagraphs(QTextDocument& document, const ExplanationLayout& layout, const Theme& theme) {
+  const Setter setter(layout, theme);
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next())
+    setter.set(block);
+}
+
 void fillExplanation(QTextDocument& document, const traces::Explanation& explanation,
                      const ExplanationPicture& picture, const ExplanationLayout& layout,
                      const Theme& theme) {
@@ -149,9 +157,7 @@ void fillExplanation(QTextDocument& document, const traces::Explanation& explana
   const QTextDocument::MarkdownFeatures plain = QTextDocument::MarkdownFeature(
       QTextDocument::MarkdownDialectCommonMark | QTextDocument::MarkdownNoHTML);
   document.setMarkdown(markdownOf(explanation, picture, layout.has_title), plain);
-  const Setter setter(layout, theme);
-  for (QTextBlock block = document.begin(); block.isValid(); block = block.next())
-    setter.set(block);
+  setParagraphs(document, layout, theme);
   insertPicture(document, picture, layout);
 }
 

@@ -24,6 +24,9 @@ struct ExplanationLayout {
   bool has_title = true;
 };
 
+/// Sets type, colours and gaps of every paragraph of a document that was read from Markdown.
+void setParagraphs(QTextDocument& document, const ExplanationLayout& layout, const Theme& theme);
+
 /// Writes the explanation into the document, which must have the picture's device. The sections
 /// are: what happens, the recording's evidence and picture, the fix per framework, the sample run
 /// and the source of its figures, and the reports.
