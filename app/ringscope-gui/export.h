@@ -6,22 +6,23 @@
 
 namespace ringscope::app {
 
-/// A page or a report to write, as the command line asks for it.
+/// A page, a report or a picture to write, as the command line asks for it.
 struct ExportRequest {
-  QString trace, page, report;  ///< one of `page` and `report` is the file to write
+  QString option;  ///< "export-html", "export-report" or "export-picture"
+  QString output, trace;
   QStringList views;
-  QString from, until;
+  QString from, until, theme;
   bool json = false;
 };
 
-/// Returns the options of --export-html and --export-report.
+/// Returns the options of exports.
 QList<QCommandLineOption> exportOptions();
 
 /// Returns the request of the command line; nothing: there is none. Throws usageError for options
 /// that cannot be combined.
 std::optional<ExportRequest> parseExport(const QCommandLineParser& parser);
 
-/// Writes the page or the report and says how much was written. Needs no display. Returns the exit
+/// Writes the file and says how much was written. Needs no display. Returns the exit
 /// code.
 int exportFile(const ExportRequest& request);
 

@@ -62,8 +62,9 @@ def list_libraries(path):
 
 def needs_display(arguments):
     """Reports whether these arguments open a window."""
-    drawing = ("--screenshot", "--explain", "--export-html", "--export-report", "--list-views", "--help", "-h")
-    return not any(argument.split("=")[0] in drawing for argument in arguments)
+    drawing = ("--screenshot", "--explain", "--list-views", "--help", "-h")
+    names = [argument.split("=")[0] for argument in arguments]
+    return not any(name in drawing or name.startswith("--export-") for name in names)
 
 
 def main():

@@ -48,6 +48,20 @@ TEST(ExportPageTest, WritesReportsAsMarkdownAndPdf) {
   EXPECT_TRUE(test::readContent(dir.file("run.pdf")).starts_with("%PDF-1."));
 }
 
+TEST(ExportPageTest, DrawsOneViewAsAPictureOfEveryFormat) {
+  const test::TempDir dir;
+  const std::pair<const char*, const char*> formats[] = {
+      {"svg", "<svg xmlns="}, {"png", "\x89PNG"}, {"pdf", "%PDF-1."}};
+  for (const auto& [format, start] : formats) {
+    const std::string file = dir.file(std::string("ring.") + format);
+    const auto result = exportSample("--to " + std::string(format) + " -o " + file +
+                                     " --view merge --from 0,1,forward,2 --theme dark");
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(test::readContent(file).starts_with(start)) << format;
+  }
+  EXPECT_NE(test::readContent(dir.file("ring.svg")).find("</text>"), std::string::npos);
+}
+
 TEST(ExportPageTest, WithoutTheWindowAReportHasNoPicturesAndAPageIsRefused) {
   const test::TempDir dir;
   fs::create_directories(dir.file("bin"));
@@ -74,9 +88,14 @@ TEST(ExportPageTest, RefusesWhatItCannotDoInASentence) {
       {"--to html --from 1,2 -o " + page, "--from 1,2 is not STEP,LAYER"},
       {"--to html -o " + dir.file("missing/run.html"), "missing"},
       {"--to html -o " + test::sampleRecording(), "is the same file"},
-      {"--to csv --view ring -o " + page, "choose what --to html shows"},
-      {"--to report --view ring -o " + page, "choose the frames of --export-html"},
-      {"--to web -o " + page, "html"}};
+      {"--to csv --view ring -o " + page, "are for pages and pictures"},
+      {"--to report --view ring -o " + page, "every finding has its own"},
+      {"--to web -o " + page, "html"},
+      {"--to html --theme dark -o " + page, "--theme is for pictures"},
+      {"--to svg -o " + page, "ends in .svg"},
+      {"--to svg --theme pink -o " + dir.file("x.svg"), "contrast-dark"},
+      {"--to png --view ring,merge -o " + dir.file("x.png"), "one --view"},
+      {"--to pdf --until 0,0,forward,1 -o " + dir.file("x.pdf"), "--until is for --export-html"}};
   for (const auto& [arguments, words] : wrong) {
     const auto result = exportSample(arguments);
     EXPECT_EQ(result.code, 2) << arguments;

@@ -106,11 +106,11 @@ TEST(HtmlReportTest, AFindingLeadsToItsViewAndRingStep) {
 }
 
 TEST(HtmlReportTest, JsonCannotEndItsElement) {
-  const nlohmann::json json = {kHostile, "<!-- <script> <SCRIPT>", "\xff"};
-  const std::string text = toScriptJson(json);
+  const nlohmann::json strings = {kHostile, "<!-- <script> <SCRIPT>", "\xff"};
+  const std::string text = toScriptJson(strings);
   for (const char* part : {"</", "<!", "<script", "<SCRIPT"})
     EXPECT_EQ(text.find(part), std::string::npos) << part;
-  EXPECT_EQ(nlohmann::json::parse(text)[0], json[0]) << "the strings stay the same";
+  EXPECT_EQ(nlohmann::json::parse(text)[0], strings[0]) << "the strings stay the same";
 }
 
 }  // namespace

@@ -10,11 +10,14 @@ namespace {
 
 constexpr double kHatch = 8;  // pixels between two lines of a hatched brush
 
-QByteArray colorText(const QColor& color, double opacity) {
-  const int alpha = static_cast<int>(std::lround(color.alphaF() * opacity * 255));
-  QByteArray text = color.name(QColor::HexRgb).toLatin1();
-  if (alpha < 255) text += QByteArray::number(alpha, 16).rightJustified(2, '0');
-  return text;
+/// Returns a property of a color, and one of its opacity if it is not opaque. Many programs that
+/// read SVG know no color with an alpha channel.
+QByteArray colorStyle(const char* property, const QColor& color, double opacity) {
+  const QByteArray name(property);
+  QByteArray css = name + ":" + color.name(QColor::HexRgb).toLatin1();
+  const double alpha = color.alphaF() * opacity;
+  if (alpha < 0.995) css += ";" + name + "-opacity:" + svgNumber(alpha);
+  return css;
 }
 
 /// Returns where a pattern of this period begins. Equal patterns then have equal markup.
@@ -62,8 +65,8 @@ QByteArray hatchPath(Qt::BrushStyle style, const QByteArray& s) {
 
 QByteArray hatchPattern(const PlacedBrush& placed, double opacity, Definitions& definitions) {
   return definitions.add("pattern", patternFrame(placed, kHatch, kHatch) + "<path d=\"" +
-                                        hatchPath(placed.brush.style(), "8") + "\" stroke=\"" +
-                                        colorText(placed.brush.color(), opacity) +
+                                        hatchPath(placed.brush.style(), "8") + "\" style=\"" +
+                                        colorStyle("stroke", placed.brush.color(), opacity) +
                                         "\"/></pattern>");
 }
 
@@ -76,13 +79,13 @@ QByteArray fillStyle(const PlacedBrush& placed, double opacity, Definitions& def
   if (style >= Qt::HorPattern && style <= Qt::DiagCrossPattern)
     return "fill:url(#" + hatchPattern(placed, opacity, definitions) + ")";
   if (placed.brush.color().alpha() == 0) return {};
-  return "fill:" + colorText(placed.brush.color(), opacity);
+  return colorStyle("fill", placed.brush.color(), opacity);
 }
 
 QByteArray strokeStyle(const QPen& pen, double opacity, double scale) {
   if (pen.style() == Qt::NoPen) return {};
   const double width = pen.widthF() == 0 ? 1 : pen.widthF() * (pen.isCosmetic() ? 1 : scale);
-  QByteArray css = "stroke:" + colorText(pen.color(), opacity);
+  QByteArray css = colorStyle("stroke", pen.color(), opacity);
   if (width != 1) css += ";stroke-width:" + svgNumber(width);
   if (pen.style() != Qt::SolidLine) {
     QByteArray dashes;
@@ -100,10 +103,10 @@ QByteArray strokeStyle(const QPen& pen, double opacity, double scale) {
 QByteArray textStyle(const QFont& font, const QColor& color, double opacity, double scale) {
   const double size = (font.pixelSize() > 0 ? font.pixelSize() : QFontInfo(font).pixelSize());
   QByteArray css =
-      "fill:" + colorText(color, opacity) + ";font-size:" + svgNumber(size * scale) + "px";
+      colorStyle("fill", color, opacity) + ";font-size:" + svgNumber(size * scale) + "px";
   if (font.weight() != QFont::Normal) css += ";font-weight:" + QByteArray::number(font.weight());
   if (font.italic()) css += ";font-style:italic";
-  if (font.family().contains("Mono")) css += ";font-family:var(--mono)";
+  if (font.family().contains("Mono")) css += ";font-family:JetBrains Mono,monospace";
   return css;
 }
 

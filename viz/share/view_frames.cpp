@@ -3,7 +3,6 @@
 
 #include <QApplication>
 #include <algorithm>
-#include <memory>
 
 #include "traces/analysis/report/finding_place.h"
 #include "traces/format/core/error.h"
@@ -21,13 +20,6 @@ int momentAt(const Session& session, const Place& place, const char* option) {
     throw usageError(std::string(option) + " " + traces::positionText(place) +
                      ": this ring step is not in the recording");
   return static_cast<int>(found - moments.begin());
-}
-
-/// Waits until a view has everything that it draws.
-void waitFor(const View& view, const Session& session) {
-  QApplication::processEvents();
-  while (view.isMaking() || session.tracksRead() < 1)
-    QApplication::processEvents(QEventLoop::WaitForMoreEvents, 50);
 }
 
 std::vector<Shape> drawShapes(View& view, const Theme& theme, Definitions& definitions) {
@@ -86,26 +78,35 @@ std::pair<int, int> sharedMoments(const Session& session, const ShareChoice& cho
   return {from, until};
 }
 
+DrawnView::DrawnView(const Session& session, const ViewEntry& entry) {
+  viewing_.session.open(session.shareTrace(), session.name(), false);
+  viewing_.session.readTracks();
+  view_.reset(entry.make(viewing_, nullptr));
+  view_->setAttribute(Qt::WA_DontShowOnScreen);
+  view_->setAttribute(Qt::WA_ShowWithoutActivating);
+  view_->resize(kStage);
+}
+
+void DrawnView::goTo(int moment) {
+  viewing_.navigator.setMoment(moment, kPhase);
+  view_->show();
+  QApplication::processEvents();
+  while (view_->isMaking() || viewing_.session.tracksRead() < 1)
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents, 50);
+}
+
 SharedView drawFrames(const Session& session, const ViewEntry& entry, std::pair<int, int> moments,
                       FrameStore& store, const std::function<bool()>& goes_on) {
-  Viewing viewing;
-  viewing.session.open(session.shareTrace(), session.name(), false);
-  viewing.session.readTracks();
-  viewing.navigator.setMoment(moments.first, kPhase);
-  const std::unique_ptr<View> view(entry.make(viewing, nullptr));
-  view->setAttribute(Qt::WA_DontShowOnScreen);
-  view->setAttribute(Qt::WA_ShowWithoutActivating);
-  view->resize(kStage);
-  view->show();
+  DrawnView drawn(session, entry);
   SharedView shared{entry.name, entry.title, {}, {}};
   for (int moment = moments.first; moment <= moments.second; ++moment) {
     if (!goes_on()) throw usageError("stopped: nothing was exported");
-    viewing.navigator.setMoment(moment, kPhase);
-    waitFor(*view, viewing.session);
-    const auto dark = drawShapes(*view, Theme::named("dark"), store.definitions());
-    const auto light = drawShapes(*view, Theme::named("light"), store.definitions());
-    shared.frames.push_back(store.add(dark, light, view->pageSize()));
-    shared.sentences.push_back(view->accessibleDescription().toStdString());
+    drawn.goTo(moment);
+    View& view = drawn.view();
+    const auto dark = drawShapes(view, Theme::named("dark"), store.definitions());
+    const auto light = drawShapes(view, Theme::named("light"), store.definitions());
+    shared.frames.push_back(store.add(dark, light, view.pageSize()));
+    shared.sentences.push_back(view.accessibleDescription().toStdString());
   }
   return shared;
 }

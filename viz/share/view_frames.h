@@ -3,6 +3,7 @@
 
 #include <QStringList>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "viz/share/frame_store.h"
@@ -35,6 +36,19 @@ std::vector<ViewEntry> sharedEntries(const QStringList& names);
 /// moments, or of a longer recording the `most` moments from the first finding on. Throws
 /// usageError for a place that was not recorded.
 std::pair<int, int> sharedMoments(const Session& session, const ShareChoice& choice, int most);
+
+/// A view of a recording that is drawn without a window.
+class DrawnView {
+ public:
+  DrawnView(const Session& session, const ViewEntry& entry);
+  /// Goes to a moment and waits until the view has everything that it draws.
+  void goTo(int moment);
+  View& view() { return *view_; }
+
+ private:
+  Viewing viewing_;
+  std::unique_ptr<View> view_;
+};
 
 /// Draws a view at each moment of a range. Calls `goes_on` before every frame and throws
 /// usageError when it returns false.

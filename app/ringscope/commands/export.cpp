@@ -20,7 +20,7 @@ namespace ringscope::app {
 namespace {
 
 struct ExportOptions {
-  std::string trace, to, output, views, from, until;
+  std::string trace, to, output, views, from, until, theme;
   bool json = false;
 };
 
@@ -29,7 +29,8 @@ std::string formatsHelp() {
   for (const auto& format : traces::exportFormats())
     text += std::string("\n") + format.name + ": " + format.says;
   text += "\nhtml: one page with the findings and a player of the views, for any browser";
-  return text + "\nreport: the findings as Markdown, or as PDF if the name of OUT ends in .pdf";
+  text += "\nreport: the findings as Markdown, or as PDF if the name of OUT ends in .pdf";
+  return text + "\nsvg, png, pdf: one view as a picture";
 }
 
 void print(const ExportOptions& o, const traces::Exported& exported) {
@@ -46,15 +47,24 @@ void print(const ExportOptions& o, const traces::Exported& exported) {
   std::cout << "exported: " << o.output << ", " << said << "\n";
 }
 
-bool isDrawn(const std::string& format) {
-  return format == "html" || format == "report";
+constexpr const char* kPictures[] = {"svg", "png", "pdf"};
+
+bool isPicture(const std::string& format) {
+  return std::ranges::find(kPictures, format) != std::end(kPictures);
 }
 
-/// Lets the window's program draw the page or the report, without a display.
+bool isDrawn(const std::string& format) {
+  return format == "html" || format == "report" || isPicture(format);
+}
+
+/// Lets the window's program draw the file, without a display.
 [[noreturn]] void draw(const ExportOptions& o) {
-  std::vector<std::string> arguments{"--export-" + o.to + "=" + o.output};
-  for (const auto& [option, value] :
-       {std::pair("--view=", o.views), {"--from=", o.from}, {"--until=", o.until}})
+  std::vector<std::string> arguments{"--export-" + (isPicture(o.to) ? "picture" : o.to) + "=" +
+                                     o.output};
+  for (const auto& [option, value] : {std::pair("--view=", o.views),
+                                      {"--from=", o.from},
+                                      {"--until=", o.until},
+                                      {"--theme=", o.theme}})
     if (!value.empty()) arguments.push_back(option + value);
   if (o.json) arguments.emplace_back("--json");
   arguments.insert(arguments.end(), {"--", o.trace});
@@ -78,6 +88,8 @@ void writePlainReport(const ExportOptions& o) {
 }
 
 void runDrawn(const ExportOptions& o) {
+  if (isPicture(o.to) && !o.output.ends_with("." + o.to))
+    throw usageError("--to " + o.to + " needs a name of OUT that ends in ." + o.to);
   if (!traces::programBeside("ringscope-gui").empty()) draw(o);
   if (o.to == "report" && !o.output.ends_with(".pdf")) return writePlainReport(o);
   throw usageError("--to " + o.to +
@@ -91,6 +103,7 @@ void checkFormat(const std::string& format) {
   std::vector<std::string> known;
   for (const auto& each : traces::exportFormats()) known.emplace_back(each.name);
   known.insert(known.end(), {"html", "report"});
+  known.insert(known.end(), std::begin(kPictures), std::end(kPictures));
   if (std::ranges::find(known, format) == known.end())
     throw usageError(traces::unknownName("format", format, known));
 }
@@ -98,8 +111,8 @@ void checkFormat(const std::string& format) {
 void run(const ExportOptions& o) {
   checkFormat(o.to);
   if (isDrawn(o.to)) return runDrawn(o);
-  if (!o.views.empty() || !o.from.empty() || !o.until.empty())
-    throw usageError("--view, --from and --until choose what --to html shows");
+  if (!o.views.empty() || !o.from.empty() || !o.until.empty() || !o.theme.empty())
+    throw usageError("--view, --from, --until and --theme are for pages and pictures");
   print(o, traces::exportTrace(o.trace, o.to, o.output));
 }
 
@@ -112,18 +125,25 @@ void defineExport(CLI::App& command, int&) {
   command.add_option("-o,--output", o->output, "The file to write")->required();
   command
       .add_option("--view", o->views,
-                  "With --to html: the views to show, as a list such as ring,merge (default: ring, "
-                  "coverage, positions, merge, timeline, diff, memory, curves)")
+                  "The view of a picture (default: ring), or a list of views for html (default: "
+                  "ring,coverage,positions,merge,timeline,diff,memory,curves)")
       ->type_name("NAME[,NAME…]");
   command
-      .add_option("--from", o->from,
-                  "With --to html: the first ring step, as STEP,LAYER,forward|backward,RINGSTEP "
-                  "(default: the first one of the recording)")
+      .add_option(
+          "--from", o->from,
+          "The ring step of a picture, or the first one for html, as "
+          "STEP,LAYER,forward|backward,RINGSTEP (default: that of the first finding, or the "
+          "first one)")
       ->type_name("POSITION");
   command
       .add_option("--until", o->until,
-                  "With --to html: the last ring step (default: at most 64 ring steps are shown)")
+                  "The last ring step for html (default: at most 64 ring steps are shown)")
       ->type_name("POSITION");
+  command
+      .add_option("--theme", o->theme,
+                  "The theme of a picture: dark, light, contrast-dark or contrast-light (default: "
+                  "light)")
+      ->type_name("NAME");
   command.add_flag("--json", o->json, "Print what was written as JSON");
   command.callback([=] { run(*o); });
 }
