@@ -13,10 +13,10 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kDensity = 2;    // dots of a PNG per pixel of the view
-constexpr int kDotsPerInch = 96;  // of a view
-constexpr int kSharpness = 8;     // dots of a PDF per pixel of the view
-constexpr double kPointsPerDot = 72.0 / kDotsPerInch;
+constexpr double kDensity = 2;        // dots of a PNG per pixel of the view
+constexpr int kViewDotsPerInch = 96;  // of a view
+constexpr int kSharpness = 8;         // dots of a PDF per pixel of the view
+constexpr double kPointsPerDot = 72.0 / kViewDotsPerInch;
 
 QByteArray svgBytes(View& view) {
   Definitions definitions;
@@ -61,7 +61,7 @@ QByteArray pdfBytes(View& view) {
   QPdfWriter writer(&buffer);
   writer.setPageSize(QPageSize(view.pageSize() * kPointsPerDot, QPageSize::Point));
   writer.setPageMargins(QMarginsF());
-  writer.setResolution(kDotsPerInch * kSharpness);
+  writer.setResolution(kViewDotsPerInch * kSharpness);
   writer.setTitle(view.accessibleName());
   writer.setCreator("RingScope");
   QPainter painter(&writer);
