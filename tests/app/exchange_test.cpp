@@ -130,8 +130,10 @@ TEST(ExportCommandTest, AFailedExportPrintsOneSentenceAndLeavesNoFile) {
   EXPECT_EQ(test::readContent(copy), test::readContent(sampleRecording()));
   expectOneSentence(ringscope("export " + copy + " --to csv"), "--output");
   expectOneSentence(ringscope("export " + copy + " -o " + dir.file("x")), "--to");
-  expectOneSentence(ringscope("export " + copy + " --to avi -o " + dir.file("x")),
-                    "there is no format 'svg'; use perfetto, chrome, csv or safetensors");
+  expectOneSentence(
+      ringscope("export " + copy + " --to avi -o " + dir.file("x")),
+      "there is no format 'avi'; use perfetto, chrome, csv, safetensors, html, report, svg, "
+      "png or pdf");
   expectOneSentence(ringscope("export /nothing/there --to csv -o " + dir.file("x")),
                     "/nothing/there");
   EXPECT_FALSE(std::filesystem::exists(dir.file("x")));
