@@ -46,28 +46,30 @@ void ShareControl::stop() {
 void ShareControl::share() {
   ShareDialog dialog(window_->window());
   if (dialog.exec() != QDialog::Accepted) return;
-  begin("--export-html", "html", "Web page (*.html)", dialog.arguments());
+  begin({"--export-html", "html", "Share as a web page", "Web page (*.html)"}, dialog.arguments());
 }
 
 void ShareControl::report() {
-  begin("--export-report", "md", "Markdown (*.md);;PDF (*.pdf)", {});
+  // The name decides about the format: another filter of the dialog does not change a name.
+  begin({"--export-report", "md", "Write a report: the name ends in .md or .pdf",
+         "Reports (*.md *.pdf)"},
+        {});
 }
 
-void ShareControl::begin(const QString& option, const QString& name, const QString& filter,
-                         const QStringList& more) {
+void ShareControl::begin(const Kind& kind, const QStringList& more) {
   const QString program = QString::fromStdString(traces::programBeside("ringscope-gui"));
   if (program.isEmpty()) {
     Q_EMIT failed("ringscope-gui is not installed beside this program, so the file is not drawn");
     return;
   }
   const QFileInfo from(recording_);
-  const QString proposed = from.path() + "/" + from.completeBaseName() + "." + name;
+  const QString proposed = from.path() + "/" + from.completeBaseName() + "." + kind.suffix;
   const QString output =
-      QFileDialog::getSaveFileName(window_->window(), "Save for other people", proposed, filter);
+      QFileDialog::getSaveFileName(window_->window(), kind.title, proposed, kind.filter);
   if (output.isEmpty() || isRunning()) return;
   stopped_ = false;
   process_.start(program,
-                 QStringList{option + "=" + output} + more + QStringList{"--", recording_});
+                 QStringList{kind.option + "=" + output} + more + QStringList{"--", recording_});
   Q_EMIT said("drawing " + output + " …");
   Q_EMIT changed();
 }

@@ -31,9 +31,12 @@ class ShareControl : public QObject {
  private:
   void share();
   void report();
+  /// A kind of file: the program's option, and the words of the file dialog.
+  struct Kind {
+    QString option, suffix, title, filter;
+  };
   /// Asks for a file and starts the program with these options.
-  void begin(const QString& option, const QString& name, const QString& filter,
-             const QStringList& more);
+  void begin(const Kind& kind, const QStringList& more);
   void end(int code, QProcess::ExitStatus status);
 
   QWidget* window_;
