@@ -97,7 +97,7 @@ TEST_P(GoldenTest, LooksAsItDidWhenItWasFoundGood) {
 INSTANTIATE_TEST_SUITE_P(Views, GoldenTest,
                          testing::Values("ring", "coverage", "positions", "merge", "memory",
                                          "timeline", "diff", "tensor", "doctor", "now", "curves",
-                                         "query", "compare"),
+                                         "query", "compare", "tokens"),
                          [](const auto& view) { return view.param; });
 
 TEST(GoldenSetTest, HasAPictureOfEveryView) {

@@ -18,11 +18,28 @@ struct Key {
   Qt::KeyboardModifiers with = Qt::NoModifier;
 };
 const Key kTransportKeys[] = {
-    {Qt::Key_Space}, {Qt::Key_Left}, {Qt::Key_Right}, {Qt::Key_Left, Qt::ShiftModifier},
-    {Qt::Key_Home},  {Qt::Key_End},  {Qt::Key_F},     {Qt::Key_Right, Qt::ControlModifier},
-    {Qt::Key_T},     {Qt::Key_R},    {Qt::Key_M},     {Qt::Key_G},
-    {Qt::Key_N},     {Qt::Key_Plus}, {Qt::Key_Minus}, {Qt::Key_Equal},
-    {Qt::Key_1},     {Qt::Key_3},    {Qt::Key_8},     {Qt::Key_R, Qt::ShiftModifier},
+    {Qt::Key_Space},
+    {Qt::Key_Left},
+    {Qt::Key_Right},
+    {Qt::Key_Left, Qt::ShiftModifier},
+    {Qt::Key_Home},
+    {Qt::Key_End},
+    {Qt::Key_F},
+    {Qt::Key_Right, Qt::ControlModifier},
+    {Qt::Key_T},
+    {Qt::Key_R},
+    {Qt::Key_M},
+    {Qt::Key_G},
+    {Qt::Key_N},
+    {Qt::Key_Plus},
+    {Qt::Key_Minus},
+    {Qt::Key_Equal},
+    {Qt::Key_1},
+    {Qt::Key_3},
+    {Qt::Key_8},
+    {Qt::Key_R, Qt::ShiftModifier},
+    {Qt::Key_Space, Qt::ShiftModifier},
+    {Qt::Key_Space, Qt::ControlModifier},
 };
 
 class InputRulesTest : public ControlTest {

@@ -26,6 +26,7 @@ class RingRecording : public RingRecords {
     for (int step = 0; step < run_.steps; ++step) {
       for (int rank = 0; rank < run_.cp; ++rank) {
         if (run_.keeps_tensors) putBuffers(step, rank);
+        if (run_.keeps_logits) putLogits(step, rank);
         putParameters(step, rank);
         putSchedules(step, rank);
       }

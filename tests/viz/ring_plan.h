@@ -24,9 +24,13 @@ struct RingRun {
   int steps = 2, layers = 2, heads = 4, kv_heads = 2, head_dim = 8;
   bool verified = true;             ///< compared with unsharded attention
   bool keeps_tensors = true;        ///< false: only events, schedules and intent
+  bool keeps_logits = false;        ///< also logits over kVocabulary labels
+  std::int64_t guesses_from = -1;   ///< logits are zero from this token on; -1: for no token
   bool naive_sum = false;           ///< blocks are added without their weights
   bool ordered_hops = false;        ///< sends and receives are posted one by one
   bool restarts_positions = false;  ///< every rank counts its own tokens from 0
+
+  static constexpr std::size_t kVocabulary = 128;
 
   traces::Strategy strategy() const;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/viz/ring_records.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "tests/support/tensor_stats.h"
@@ -108,6 +109,22 @@ void RingRecords::putBuffers(int train_step, int rank) {
   putShard("input_ids", train_step, rank);
   putShard("labels", train_step, rank);
   if (!run_.restarts_positions) putShard("position_ids", train_step, rank);
+}
+
+void RingRecords::putLogits(int train_step, int rank) {
+  std::vector<double> logits;
+  const auto tokens = RingPlan::tokensIn(plan_.owned(rank));
+  for (const std::int64_t token : tokens) {
+    std::vector<double> row(RingRun::kVocabulary, 0);
+    if (run_.guesses_from < 0 || token < run_.guesses_from)
+      row[static_cast<std::size_t>('a' + (token + 1) % 26)] =
+          5 + 2 * std::sin(static_cast<double>(token) / 5);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  putTensor({TensorKind::kLogits}, Place{train_step}, rank,
+            {1, static_cast<std::int64_t>(tokens.size()),
+             static_cast<std::int64_t>(RingRun::kVocabulary)},
+            logits);
 }
 
 Event RingRecords::eventAt(const Place& place, int rank, EventKind kind, WorldRank source) const {

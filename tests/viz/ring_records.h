@@ -17,6 +17,8 @@ class RingRecords {
   /// Writes the buffers of a rank's batch, how they were cut, and the position ids that its model
   /// used.
   void putBuffers(int train_step, int rank);
+  /// Puts logits of which the label of each token is the largest, more so for some tokens.
+  void putLogits(int train_step, int rank);
   /// Writes errors within their limits, or far beyond them with a wrong merge or wrong positions.
   void putDiffs(int train_step);
   /// Writes a gradient and a weight, the same on every rank.

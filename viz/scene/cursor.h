@@ -18,7 +18,8 @@ struct Cursor {
   Place place;                        ///< one of the trace's moments; anything while it has none
   double phase = 0;                   ///< how far into the ring step, 0 to 1
   WorldRank rank = WorldRank::of(0);  ///< the selected one of the group's ranks
-  std::string tensor = "out";         ///< the one that Diff and Tensor show
+  TokenIndex token;            ///< the selected token of the rank; none: no token is selected
+  std::string tensor = "out";  ///< the one that Diff and Tensor show
   Axis axis = Axis::kRingStep;
 
   friend bool operator==(const Cursor&, const Cursor&) = default;

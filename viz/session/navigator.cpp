@@ -78,6 +78,7 @@ void Navigator::selectRank(WorldRank rank) {
   const auto ranks = groupRanks(session_.trace(), cursor_.group);
   if (std::ranges::find(ranks, rank) == ranks.end()) return;
   Cursor cursor = cursor_;
+  if (cursor.rank != rank) cursor.token = TokenIndex::none();  // another rank does not own it
   cursor.rank = rank;
   setCursor(cursor);
 }
@@ -88,6 +89,7 @@ void Navigator::setGroup(int group) {
   if (to.empty()) return;
   const auto seat = std::ranges::find(from, cursor_.rank) - from.begin();
   Cursor cursor = cursor_;
+  cursor.token = TokenIndex::none();
   cursor.group = group;
   cursor.rank = to[std::min(static_cast<std::size_t>(seat), to.size() - 1)];
   setCursor(cursor);

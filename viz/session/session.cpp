@@ -74,6 +74,7 @@ std::shared_ptr<const RingScene> Session::ring(const Cursor& cursor) const {
   // On the time axis the phase decides where the other ranks stand.
   if (key.axis == Axis::kRingStep) key.phase = 0;
   key.tensor.clear();
+  key.token = TokenIndex::none();
   return ring_.get(data(), {key, live_}, [&] { return makeRingScene(*trace_, cursor, live_); });
 }
 

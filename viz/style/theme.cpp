@@ -165,6 +165,7 @@ constexpr const char* kStyleSheet = R"(
     QMenu::item:selected { background: @accent; color: @onaccent; }
     QToolButton::menu-indicator { image: none; }
     QFrame#card { background: @raised; border: 1px solid @wrong; border-radius: 8px; }
+    QFrame#palette { background: @panel; border: 1px solid @dim; border-radius: 8px; }
     QListView#cards { background: @background; border: 1px solid transparent; }
     QListView#cards:focus { border: 1px solid @accent; }
     QTextBrowser, QPlainTextEdit { background: @panel; border: 1px solid @line; border-radius: 6px; selection-background-color: @accent; selection-color: @onaccent; }

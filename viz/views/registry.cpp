@@ -15,6 +15,7 @@ View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
 View* makeDoctorView(Viewing& viewing, QWidget* parent);
 View* makeCoverageView(Viewing& viewing, QWidget* parent);
+View* makeTokensView(Viewing& viewing, QWidget* parent);
 View* makeNowView(Viewing& viewing, QWidget* parent);
 
 const std::vector<ViewEntry>& viewRegistry() {
@@ -32,6 +33,7 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"curves", "Curves", makeCurvesView},
       {"query", "Query", makeQueryView},
       {"compare", "Compare", makeCompareView},
+      {"tokens", "Tokens", makeTokensView},
   };
   return kViews;
 }

@@ -58,7 +58,8 @@ bool filterKey(QWidget* widget, QKeyEvent& key) {
   const bool has_own_keys = qobject_cast<View*>(widget) || widget->isWindow();
   if (has_own_keys || !qobject_cast<QMainWindow*>(widget->window()) || isTyped(widget, key))
     return false;
-  if (isTransportKey(key)) {
+  // Space presses no button, whatever else is held: a run that goes on would be lost.
+  if (isTransportKey(key) || key.key() == Qt::Key_Space) {
     key.ignore();  // so it goes on to the parent, and at last to the window
     return true;
   }

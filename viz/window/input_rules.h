@@ -11,8 +11,8 @@ namespace ringscope::viz {
 /// (1) A box with a value (a spin box, a choice, a slider) takes the wheel only after a click into
 ///     it. Before that, the container of the box scrolls.
 /// (2) In the main window, the transport keys (keys.h) pass a focused control by: Space never
-///     presses a button. Text fields keep what they type. Enter presses the focused button, changes
-///     the focused tick box, and opens the list of the focused choice.
+///     presses a button, with or without modifiers. Text fields keep what they type. Enter presses
+///     the focused button, changes the focused tick box, and opens the list of the focused choice.
 class InputRules : public QObject {
  public:
   using QObject::QObject;

@@ -7,6 +7,7 @@
 #include <QMimeData>
 
 #include "traces/exchange/import/format.h"
+#include "viz/kit/plain_key.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 #include "viz/style/motion.h"
@@ -33,7 +34,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
-  addShortcuts(*this, {*page_, *beside_, *runs_, *jobs_, *recordings_, engine_, job_});
+  addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, engine_, job_});
   // Strings from recordings are never taken for markup.
   for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
   page_->setTheme(Theme::all().front());
@@ -144,7 +145,7 @@ void MainWindow::removeOldRuns() {
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  if (page_->isPresenting() && event->key() == Qt::Key_Space) {
+  if (page_->isPresenting() && plainKey(*event) == Qt::Key_Space) {
     viewing_.player.setPlaying(false);
     return viewing_.navigator.move(1);
   }

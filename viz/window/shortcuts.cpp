@@ -1,40 +1,116 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/shortcuts.h"
 
-#include <QShortcut>
+#include <QAction>
 
+#include "viz/session/selected_token.h"
+#include "viz/window/command_palette.h"
 #include "viz/window/key_help.h"
+#include "viz/window/keys.h"
 
 namespace ringscope::viz {
+namespace {
 
-void addShortcuts(QWidget& window, const ShortcutTargets& to) {
-  const auto on = [&window](const QKeySequence& keys, auto action) {
-    QObject::connect(new QShortcut(keys, &window), &QShortcut::activated, &window, action);
-  };
+/// Adds commands to a window.
+class CommandAdder {
+ public:
+  explicit CommandAdder(QWidget& window) : window_(window) {}
+
+  template <typename Run>
+  QAction* add(const QString& text, const QList<QKeySequence>& keys, const Run& run) const {
+    auto* action = new QAction(text, &window_);
+    action->setShortcuts(keys);
+    QObject::connect(action, &QAction::triggered, &window_, [run] { run(); });
+    window_.addAction(action);
+    return action;
+  }
+
+ private:
+  QWidget& window_;
+};
+
+void addViewCommands(const CommandAdder& commands, WindowPage& page) {
+  const auto& entries = viewRegistry();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    commands.add("Show " + entries[i].title, {viewKey(i)},
+                 [&page, name = entries[i].name] { page.stage()->show(name); });
+  commands.add("Next view", {QKeySequence("Ctrl+Tab")}, [&page] { page.stage()->showNext(1); });
+  commands.add("Previous view",
+               {QKeySequence("Ctrl+Shift+Tab"), QKeySequence("Ctrl+Shift+Backtab")},
+               [&page] { page.stage()->showNext(-1); });
+  commands.add("Back to the place that was left", {QKeySequence("Alt+Left")},
+               [&page] { page.stage()->goBack(); });
+}
+
+void addFindCommands(const CommandAdder& commands, QWidget& window, const ShortcutTargets& to) {
   WindowPage& page = to.page;
-  on(QKeySequence::Open, [&recordings = to.recordings] { recordings.chooseFile(); });
-  on(QKeySequence("Ctrl+E"), [&page] { page.topBar()->exporter()->press(); });
-  on(QKeySequence("Ctrl+T"), [&page] { Q_EMIT page.topBar()->themeClicked(); });
-  on(QKeySequence("F1"), [&window] { showKeyHelp(&window); });
-  on(QKeySequence("F3"), [&page] { page.toggleRunPanel(); });
-  on(QKeySequence("F4"), [&page] { page.toggleInspector(); });
-  on(QKeySequence("F5"), [&page, &runs = to.runs] { runs.start(page.runPanel()->config()); });
-  on(QKeySequence("F6"), [&runs = to.runs] { runs.whatIf(); });
-  on(QKeySequence("F8"), [to] { to.jobs.isShown() ? to.job.pause() : to.runs.pauseOrGo(); });
-  on(QKeySequence("F10"), [to] {
+  auto* palette = new CommandPalette(window);
+  commands.add("List all commands", {QKeySequence("Ctrl+Shift+P")}, [palette] { palette->open(); });
+  commands.add("Go to a token, layer, rank, ring step or hop", {QKeySequence("Ctrl+G")},
+               [&page] { page.stage()->goToBar()->open(); });
+  commands.add("Search in this view", {QKeySequence("/"), QKeySequence("Ctrl+F")},
+               [&page, palette] {
+                 if (!page.stage()->focusSearch()) palette->open();
+               });
+  commands.add("Show the merge of the selected token", {QKeySequence("Ctrl+M")},
+               [&viewing = to.viewing] { showMerge(viewing, viewing.navigator.cursor().token); });
+}
+
+void addRunCommands(const CommandAdder& commands, const ShortcutTargets& to) {
+  WindowPage& page = to.page;
+  commands.add("Open a recording", {QKeySequence::Open},
+               [&recordings = to.recordings] { recordings.chooseFile(); });
+  commands.add("Export the recording, or stop the export", {QKeySequence("Ctrl+E")},
+               [&page] { page.topBar()->exporter()->press(); });
+  commands.add("Run again with these settings", {QKeySequence("F5")},
+               [&page, &runs = to.runs] { runs.start(page.runPanel()->config()); });
+  commands.add("What if: run again beside what is on show", {QKeySequence("F6")},
+               [&runs = to.runs] { runs.whatIf(); });
+  commands.add("Pause or continue the live run", {QKeySequence("F8")},
+               [to] { to.jobs.isShown() ? to.job.pause() : to.runs.pauseOrGo(); });
+  commands.add("One ring step of the paused run", {QKeySequence("F10")}, [to] {
     to.jobs.isShown() ? to.job.step() : to.engine.step(traces::control::StepUnit::kStage);
   });
-  on(QKeySequence("F11"), [&page] { page.setPresenting(!page.isPresenting()); });
-  on(QKeySequence("Alt+Left"), [&page] { page.stage()->goBack(); });
-  on(QKeySequence("Esc"), [&page, &beside = to.beside] {
-    if (page.stage()->problemCard()->isVisible()) return page.stage()->problemCard()->hide();
-    page.isPresenting() ? page.setPresenting(false) : beside.close();
-  });
-  on(QKeySequence::Quit, [&window] { window.close(); });
-  const auto& entries = viewRegistry();
-  for (std::size_t i = 0; i < entries.size() && i < 9; ++i)
-    on(QKeySequence(QString("Ctrl+%1").arg(i + 1)),
-       [&page, name = entries[i].name] { page.stage()->show(name); });
+}
+
+void addWindowCommands(const CommandAdder& commands, QWidget& window, const ShortcutTargets& to) {
+  WindowPage& page = to.page;
+  commands.add("Theme: dark, light, high contrast", {QKeySequence("Ctrl+T")},
+               [&page] { Q_EMIT page.topBar()->themeClicked(); });
+  commands.add("List all keys", {QKeySequence("F1")}, [&window] { showKeyHelp(&window); });
+  commands.add("Show or hide the run panel", {QKeySequence("F3")},
+               [&page] { page.toggleRunPanel(); });
+  commands.add("Show or hide the inspector", {QKeySequence("F4")},
+               [&page] { page.toggleInspector(); });
+  commands.add("Presenter mode", {QKeySequence("F11")},
+               [&page] { page.setPresenting(!page.isPresenting()); });
+  commands.add("Leave presenter mode or the comparison", {QKeySequence("Esc")},
+               [&page, &beside = to.beside] {
+                 StageArea* stage = page.stage();
+                 if (stage->problemCard()->isVisible()) return stage->problemCard()->hide();
+                 if (stage->goToBar()->isVisible()) return stage->goToBar()->hide();
+                 page.isPresenting() ? page.setPresenting(false) : beside.close();
+               });
+  commands.add("Close the window", {QKeySequence::Quit}, [&window] { window.close(); });
+}
+
+/// The keys without Ctrl are no shortcuts, because a view or a list may use the same key for
+/// itself.
+void addKeyCommands(const CommandAdder& commands, Viewing& viewing) {
+  for (const KeyCommand& key : keyCommands())
+    commands.add(key.text, {}, [run = key.run, &viewing] { run(viewing); })
+        ->setData(QVariant::fromValue(key.key));
+}
+
+}  // namespace
+
+void addShortcuts(QWidget& window, const ShortcutTargets& to) {
+  const CommandAdder commands(window);
+  addViewCommands(commands, to.page);
+  addFindCommands(commands, window, to);
+  addRunCommands(commands, to);
+  addWindowCommands(commands, window, to);
+  addKeyCommands(commands, to.viewing);
 }
 
 }  // namespace ringscope::viz

@@ -9,6 +9,7 @@ namespace ringscope::viz {
 
 /// The targets of the keys of the window.
 struct ShortcutTargets {
+  Viewing& viewing;
   WindowPage& page;
   BesideControl& beside;
   RunControl& runs;
@@ -18,7 +19,8 @@ struct ShortcutTargets {
   JobLink& job;
 };
 
-/// Gives the window its function keys and its keys with Ctrl and Alt.
+/// Gives the window its commands: actions with a text, most of them with a key, and the palette
+/// that lists them.
 void addShortcuts(QWidget& window, const ShortcutTargets& targets);
 
 }  // namespace ringscope::viz

@@ -25,4 +25,13 @@ void Stage::show(const QString& name) {
   throw usageError(("there is no view '" + name + "'; use " + known.join(", ")).toStdString());
 }
 
+QKeySequence viewKey(std::size_t index) {
+  constexpr std::size_t kDigits = 10, kMost = 19;
+  if (index >= kMost) return {};
+  const auto digit = static_cast<Qt::Key>(Qt::Key_0 + (index + 1) % kDigits);
+  if (index < kDigits) return QKeySequence(Qt::CTRL | digit);
+  return QKeySequence(Qt::CTRL | Qt::SHIFT |
+                      static_cast<Qt::Key>(Qt::Key_1 + static_cast<int>(index - kDigits)));
+}
+
 }  // namespace ringscope::viz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QKeySequence>
 #include <QStackedWidget>
 
 #include "viz/views/base/view.h"
@@ -22,5 +23,9 @@ class Stage : public QStackedWidget {
  private:
   QList<View*> views_;
 };
+
+/// Returns the key of the view with this index in the registry: Ctrl with 1 to 9 and 0, and
+/// Ctrl+Shift with 1 to 9 for the views after these. Empty for later views.
+QKeySequence viewKey(std::size_t index);
 
 }  // namespace ringscope::viz

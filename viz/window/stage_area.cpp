@@ -26,9 +26,10 @@ StageArea::StageArea(Viewing& viewing, Viewing& before, JobLink& job, QWidget* p
   column->addWidget(makeSeparator(this));
   job_bar_ = new JobBar(job, this);
   notice_ = new NoticeBar(this);
+  go_to_ = new GoToBar(viewing, this);
   compare_ = new CompareBar(before, viewing, this);
   compare_->hide();
-  for (QWidget* bar : std::initializer_list<QWidget*>{job_bar_, notice_, compare_})
+  for (QWidget* bar : std::initializer_list<QWidget*>{go_to_, job_bar_, notice_, compare_})
     column->addWidget(bar);
   stages_ = new QHBoxLayout;
   stages_->setSpacing(1);
@@ -37,6 +38,11 @@ StageArea::StageArea(Viewing& viewing, Viewing& before, JobLink& job, QWidget* p
   column->addLayout(stages_, 1);
   problem_card_ = new ProblemCard(this);
   connect(&viewing.navigator, &Navigator::cursorChanged, this, &StageArea::followBefore);
+  connect(go_to_, &GoToBar::left, this, [this] { current()->setFocus(); });
+  connect(go_to_, &GoToBar::chosen, this, [this](const GoToTarget& target) {
+    viewing_.navigator.lead(shown(), target.cursor);
+    Q_EMIT viewing_.navigator.told(QString::fromStdString(target.sentence));
+  });
 }
 
 void StageArea::makeTabs(QLayout* column) {
@@ -49,6 +55,9 @@ void StageArea::makeTabs(QLayout* column) {
     tab->setObjectName("tab");
     tab->setText(entry.title);
     tab->setCheckable(true);
+    tab->setToolTip(QString("%1 (%2)").arg(
+        entry.title,
+        viewKey(static_cast<std::size_t>(tabs_.size())).toString(QKeySequence::NativeText)));
     connect(tab, &QToolButton::clicked, this, [this, name = entry.name] { show(name); });
     tabs_ << tab;
     bar->addWidget(tab);
@@ -72,6 +81,16 @@ void StageArea::show(const QString& name) {
   for (int t = 0; t < tabs_.size(); ++t) tabs_[t]->setChecked(t == stage_->currentIndex());
   Q_EMIT viewShown();
   stage_->currentWidget()->setFocus();
+}
+
+void StageArea::showNext(int tabs) {
+  const auto& entries = viewRegistry();
+  const int count = static_cast<int>(entries.size());
+  show(entries[static_cast<std::size_t>((stage_->currentIndex() + tabs + count) % count)].name);
+}
+
+bool StageArea::focusSearch() {
+  return stage_->views()[stage_->currentIndex()]->focusSearch();
 }
 
 void StageArea::showBeside() {

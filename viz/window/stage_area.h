@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viz/window/compare_bar.h"
+#include "viz/window/go_to_bar.h"
 #include "viz/window/job_bar.h"
 #include "viz/window/notice_bar.h"
 #include "viz/window/problem_card.h"
@@ -23,6 +24,10 @@ class StageArea : public QWidget {
 
   /// Shows a view on every stage. Throws usageError when there is no such view.
   void show(const QString& name);
+  /// Shows the view that many tabs further; round again at the ends.
+  void showNext(int tabs);
+  /// Gives the focus to the search field of the view on show. Returns false when it has none.
+  bool focusSearch();
   QString shown() const { return stage_->shown(); }
   QWidget* current() const { return stage_->currentWidget(); }
   QList<View*> views() const;
@@ -38,6 +43,7 @@ class StageArea : public QWidget {
   void goBack();
   void forgetVisited() { visited_.clear(); }
 
+  GoToBar* goToBar() const { return go_to_; }
   CompareBar* compareBar() const { return compare_; }
   JobBar* jobBar() const { return job_bar_; }
   NoticeBar* notice() const { return notice_; }
@@ -57,6 +63,7 @@ class StageArea : public QWidget {
   QList<QToolButton*> tabs_;
   JobBar* job_bar_;
   NoticeBar* notice_;
+  GoToBar* go_to_;
   CompareBar* compare_;
   QHBoxLayout* stages_;
   Stage* stage_;

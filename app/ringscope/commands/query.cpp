@@ -108,7 +108,8 @@ void defineQuery(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<QueryOptions>();
   command.add_option("TRACE", o->trace, "A recording of any format that info can open");
   auto* sql = command.add_option(
-      "SQL", o->sql, "One SELECT over events, hops, tensors, memory, shards, diffs and findings");
+      "SQL", o->sql,
+      "One SELECT over events, hops, tensors, memory, shards, diffs, findings and tokens");
   command.add_option("--named", o->named, "Run this named query instead of SQL")->excludes(sql);
   command.add_flag("--list", o->list, "List the tables with their columns, and the named queries");
   auto* json = command.add_flag("--json", o->json, "Print a JSON list with one object per row");

@@ -70,6 +70,9 @@ FROM shards WHERE train_step = (SELECT min(train_step) FROM shards) ORDER BY buf
     {"worst_diffs", "the twenty tensors furthest from unsharded attention",
      R"(SELECT ratio, error, "limit", tensor, isolated, train_step, layer, direction, worst_index
 FROM diffs ORDER BY ratio DESC LIMIT 20)"},
+    {"worst_tokens", "the twenty targets with the largest loss",
+     R"(SELECT loss, log_probability, train_step, sequence, token, rank, label
+FROM tokens ORDER BY loss DESC LIMIT 20)"},
     {"findings", "what the doctor found",
      R"(SELECT severity, rule, rank, train_step, layer, buffer, evidence, remedy FROM findings)"},
 };

@@ -4,8 +4,8 @@
 namespace ringscope::traces {
 
 std::span<const Table> tables() {
-  static const Table kTables[] = {kEventsTable, kHopsTable,  kTensorsTable, kMemoryTable,
-                                  kShardsTable, kDiffsTable, kFindingsTable};
+  static const Table kTables[] = {kEventsTable, kHopsTable,  kTensorsTable,  kMemoryTable,
+                                  kShardsTable, kDiffsTable, kFindingsTable, kTokensTable};
   return kTables;
 }
 

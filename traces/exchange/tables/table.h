@@ -82,7 +82,7 @@ struct Table {
 std::span<const Table> tables();
 
 extern const Table kEventsTable, kHopsTable, kTensorsTable, kMemoryTable, kShardsTable, kDiffsTable,
-    kFindingsTable;
+    kFindingsTable, kTokensTable;
 
 /// The rows of existing records. `records` are pointers or values that outlive this object.
 template <typename Record>

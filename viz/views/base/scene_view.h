@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMouseEvent>
 #include <QToolTip>
 #include <memory>
 
+#include "viz/views/base/merge_menu.h"
 #include "viz/views/base/view.h"
 
 namespace ringscope::viz {
 
-/// The parts of a view without controls and without a state. The last four may be null.
+/// The parts of a view without controls and without a state. The last five may be null.
 template <typename Scene>
 struct SceneParts {
   const char* accessible_name;
@@ -24,6 +27,8 @@ struct SceneParts {
   bool (*key)(Viewing& viewing, const QKeyEvent& event) = nullptr;
   /// The height that everything needs at this width.
   double (*height)(double width, const Scene& scene) = nullptr;
+  /// Returns the token at a point, whose merge a double click shows; none when there is none.
+  TokenIndex (*token)(const QPointF& point, const QRectF& area, const Scene& scene) = nullptr;
 };
 
 template <typename Scene>
@@ -53,11 +58,23 @@ class SceneView : public View {
                        this);
     return true;
   }
+  void mouseDoubleClickEvent(QMouseEvent* event) override {
+    const TokenIndex token = tokenAt(event->position());
+    if (token.exists()) showMerge(viewing_, token);
+  }
+  void contextMenuEvent(QContextMenuEvent* event) override {
+    openMergeMenu(*this, viewing_, tokenAt(event->pos()), event->globalPos());
+  }
   void keyPressEvent(QKeyEvent* event) override {
     if (!parts_.key || !parts_.key(viewing_, *event)) View::keyPressEvent(event);
   }
 
  private:
+  TokenIndex tokenAt(const QPointF& point) const {
+    return parts_.token && scene_ ? parts_.token(onPage(point), page(), *scene_)
+                                  : TokenIndex::none();
+  }
+
   SceneParts<Scene> parts_;
   std::shared_ptr<const Scene> scene_;
 };

@@ -5,6 +5,8 @@
 #include <QWheelEvent>
 #include <cmath>
 
+#include "viz/kit/plain_key.h"
+
 namespace ringscope::viz {
 
 ScrolledPage::ScrolledPage(const QString& name, QWidget* parent)
@@ -57,7 +59,8 @@ void ScrolledPage::wheelEvent(QWheelEvent* event) {
 }
 
 void ScrolledPage::keyPressEvent(QKeyEvent* event) {
-  const int pages = event->key() == Qt::Key_PageDown ? 1 : event->key() == Qt::Key_PageUp ? -1 : 0;
+  const int key = plainKey(*event);
+  const int pages = key == Qt::Key_PageDown ? 1 : key == Qt::Key_PageUp ? -1 : 0;
   if (pages == 0 || !scrolls()) return QWidget::keyPressEvent(event);
   scrollBy(pages * 0.8 * QWidget::height() / zoom_);
 }

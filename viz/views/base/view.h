@@ -25,6 +25,8 @@ class View : public ScrolledPage {
   /// Changes between the recorded times and a model of ranks on own devices, in a view that has
   /// both.
   virtual void setOwnDevices(bool /*own*/) {}
+  /// Gives the focus to the view's search field. Returns false when the view has none.
+  virtual bool focusSearch() { return false; }
   /// Reports whether a background thread still makes something that the view will draw.
   virtual bool isMaking() const { return false; }
   /// Returns the size of the whole page in unzoomed pixels.

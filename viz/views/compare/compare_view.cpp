@@ -9,6 +9,7 @@
 #include <QToolTip>
 
 #include "viz/kit/page.h"
+#include "viz/kit/plain_key.h"
 #include "viz/scene/groups.h"
 #include "viz/views/base/view.h"
 #include "viz/views/compare/compare_buttons.h"
@@ -102,13 +103,14 @@ class CompareView : public View {
   void mouseMoveEvent(QMouseEvent* event) override { hover(mapHit(event->position())); }
   void leaveEvent(QEvent*) override { hover(std::nullopt); }
   void keyPressEvent(QKeyEvent* event) override {
-    if (event->key() == Qt::Key_E && scene_.lacks_floor) return openFloor();
-    if (event->key() == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
-    if (event->key() == Qt::Key_BracketLeft || event->key() == Qt::Key_BracketRight)
-      return walkMap(event->key() == Qt::Key_BracketRight);
+    const int key = plainKey(*event);
+    if (key == Qt::Key_E && scene_.lacks_floor) return openFloor();
+    if (key == Qt::Key_B && runs_ && !of_.before()) return Q_EMIT of_.besideRequested();
+    if (key == Qt::Key_BracketLeft || key == Qt::Key_BracketRight)
+      return walkMap(key == Qt::Key_BracketRight);
     const std::size_t at = selected(), rows = scene_.places.size();
     if (!runs_ || rows == 0) return View::keyPressEvent(event);
-    switch (event->key()) {
+    switch (key) {
       case Qt::Key_Down:
         return choose(at == rows ? 0 : std::min(at + 1, rows - 1));
       case Qt::Key_Up:

@@ -30,6 +30,8 @@ class PassFiller {
     const std::size_t ranks = scene.ranks.size();
     scene.chunks = static_cast<int>(pass.chunks().size());
     scene.heads_shared_by = headsSharedBy(pass);
+    for (const auto& chunk : pass.chunks())
+      scene.last_tokens.push_back(TokenIndex::of(chunk.global(chunk.count - 1)));
     const std::size_t cells = pass.chunks().size() * pass.chunks().size();
     scene.cells.resize(cells);
     scene.painters.resize(cells * shares());

@@ -30,6 +30,7 @@ struct CoverageScene {
   int heads_shared_by = 1;                   ///< ranks that attend each cell, each for its heads
   WorldRank selected = WorldRank::of(0);     ///< rank
   std::vector<WorldRank> ranks;              ///< of the group; what is per rank is in their order
+  std::vector<TokenIndex> last_tokens;       ///< of each chunk
   std::vector<PairCell> cells;               ///< row by query chunk
   std::vector<WorldRank> painters;           ///< of each cell, heads_shared_by ranks; none: nobody
   std::vector<double> work_done;             ///< per rank: pairs per head, see pairsPerHead()

@@ -16,7 +16,13 @@ View* makeCoverageView(Viewing& viewing, QWidget* parent) {
          const auto pair = coverageHit(point, area, scene);
          return pair ? describePair(scene, pair->query, pair->key) : std::string();
        },
-       nullptr, coverageHeight});
+       nullptr, coverageHeight,
+       [](const QPointF& point, const QRectF& area, const CoverageScene& scene) {
+         const auto pair = coverageHit(point, area, scene);
+         // The last query of a chunk has seen the most blocks.
+         return pair ? scene.last_tokens[static_cast<std::size_t>(pair->query)]
+                     : TokenIndex::none();
+       }});
 }
 
 }  // namespace ringscope::viz

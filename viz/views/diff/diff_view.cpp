@@ -3,6 +3,7 @@
 #include <QMouseEvent>
 #include <QToolButton>
 
+#include "viz/kit/plain_key.h"
 #include "viz/views/base/view.h"
 #include "viz/views/diff/diff_painter.h"
 
@@ -67,7 +68,7 @@ class DiffView : public View {
     viewing_.navigator.setCursor(to);
   }
   void keyPressEvent(QKeyEvent* event) override {
-    if (event->key() != Qt::Key_U) return View::keyPressEvent(event);
+    if (plainKey(*event) != Qt::Key_U) return View::keyPressEvent(event);
     setUnit(static_cast<ErrorUnit>((static_cast<int>(unit_) + 1) % kUnits));
   }
 

@@ -12,6 +12,7 @@
 #include "viz/scene/chunks.h"
 #include "viz/scene/groups.h"
 #include "viz/scene/stage_window.h"
+#include "viz/scene/token_rows.h"
 #include "viz/scene/why_empty.h"
 
 namespace ringscope::viz {
@@ -72,26 +73,6 @@ double unitRoundoff(traces::DType dtype) {
     default:
       return std::ldexp(1, -24);
   }
-}
-
-/// The token of a local row of a rank; none where its shard was not recorded.
-TokenIndex tokenFor(const Trace& trace, std::int32_t train_step, WorldRank rank, std::int64_t row) {
-  const ScheduleRecord* schedule = trace.schedule(train_step, rank, traces::Direction::kForward);
-  if (schedule && schedule->ulysses.size() <= 1)
-    for (const auto& run : schedule->rows) {
-      if (row < run.count) return TokenIndex::of(run.global(row));
-      row -= run.count;
-    }
-  for (const char* buffer : {"input_ids", "q"}) {
-    const auto* shard = trace.findShard(buffer, train_step, rank);
-    if (!schedule || schedule->ulysses.size() <= 1 || !shard) continue;
-    for (const auto& run : shard->global_from_local) {
-      if (row < run.end - run.begin) return TokenIndex::of(run.begin + row);
-      row -= run.end - run.begin;
-    }
-    return TokenIndex::none();
-  }
-  return TokenIndex::none();
 }
 
 /// The rank that attends a row, with the head and the row in its own numbering.
@@ -206,7 +187,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
     return without(notKept(trace, pass));
   const GroupPass scheduled(trace, pass, group);
   if (!scheduled.schedule(rank)) return without("Not shown: " + noSchedule(trace) + ".");
-  const TokenIndex token = tokenFor(trace, pass.train_step, rank, query);
+  const TokenIndex token = tokenAtRow(trace, pass.train_step, rank, query);
   const Attender attender = attenderOf(scheduled, rank, head, token);
   if (!attender.schedule || attender.row < 0)
     return without("Not recorded: which rank attends this row; " +
@@ -248,6 +229,8 @@ MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row
   Place pass = cursor.place;
   pass.direction = traces::Direction::kForward;
   pass.stage = RingStep::none();
+  if (const auto at = findTokenRow(trace, pass.train_step, cursor.rank, cursor.token))
+    row.query = *at;
   const auto* lse = trace.findTensor({TensorKind::kLse}, pass, cursor.rank);
   if (lse && lse->shape.size() == 3) {
     const std::int64_t last = std::max<std::int64_t>(0, lse->shape[2] - 1);
@@ -256,7 +239,7 @@ MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row
   }
   const auto group = groupRanks(trace, cursor.group);
   scene.row = row;
-  scene.token = tokenFor(trace, pass.train_step, cursor.rank, row.query);
+  scene.token = tokenAtRow(trace, pass.train_step, cursor.rank, row.query);
   scene.ring_steps = countRingSteps(trace, cursor.place, group);
   const bool forward = cursor.place.direction == traces::Direction::kForward;
   scene.has_sink = trace.findTensor({TensorKind::kSinks}, pass, cursor.rank) != nullptr;

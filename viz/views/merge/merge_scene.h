@@ -67,6 +67,8 @@ struct MergeScene {
   friend bool operator==(const MergeScene&, const MergeScene&) = default;
 };
 
+/// Makes the scene of a row. The cursor's token, if the selected rank owns it, goes before the
+/// row's query.
 MergeScene makeMergeScene(const traces::Trace& trace, const Cursor& cursor, MergeRow row);
 
 }  // namespace ringscope::viz

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QKeyEvent>
 
+#include "viz/kit/plain_key.h"
+#include "viz/session/selected_token.h"
 #include "viz/views/base/view.h"
 #include "viz/views/merge/merge_painter.h"
 
@@ -33,7 +35,7 @@ class MergeView : public View {
     paintMerge(painter, page, scene_, *theme_);
   }
   void keyPressEvent(QKeyEvent* event) override {
-    switch (event->key()) {
+    switch (plainKey(*event)) {
       case Qt::Key_Up:
         row_.query = std::max<std::int64_t>(0, row_.query - 1);
         break;
@@ -49,10 +51,21 @@ class MergeView : public View {
       default:
         return View::keyPressEvent(event);
     }
-    renew();
+    showRow();
   }
 
  private:
+  /// Shows the chosen row, whose token becomes the selected one in all views.
+  void showRow() {
+    Cursor without = cursor();
+    without.token = TokenIndex::none();
+    const MergeScene scene = makeMergeScene(viewing_.session.trace(), without, row_);
+    row_ = scene.row;
+    if (scene.token.exists() && scene.token != cursor().token)
+      return selectToken(viewing_, scene.token);
+    renew();
+  }
+
   MergeScene scene_;
   MergeRow row_;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/kit/plain_key.h"
 #include "viz/views/base/scene_view.h"
 #include "viz/views/now/now_painter.h"
 
@@ -13,7 +14,7 @@ View* makeNowView(Viewing& viewing, QWidget* parent) {
        [](const RingScene& scene) { return scene.note.empty() ? scene.sentence : scene.note; },
        nullptr,
        [](Viewing& on, const QKeyEvent& event) {
-         if (event.key() != Qt::Key_Space) return false;
+         if (plainKey(event) != Qt::Key_Space) return false;
          on.player.setPlaying(false);
          on.navigator.move(1);
          return true;

@@ -52,7 +52,7 @@ struct PositionsCanvas {
   QRectF area;
   const TokenTable& table;
   PositionsLayout layout;
-  int first;
+  int first, selected;
   const Theme& theme;
 };
 
@@ -81,7 +81,7 @@ void drawHead(const PositionsCanvas& c) {
   if (c.layout.compact()) return;
   write(c.p, line.translated(0, 24),
         "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · "
-        "click a bar to go there",
+        "click a bar to go there · double click: the merge of a token",
         textFont(12), c.theme.dim);
 }
 
@@ -188,6 +188,16 @@ void drawToken(const PositionsCanvas& c, const TokenCell& cell, double x, double
   if (cell.label && *cell.label >= 0 && next_is_shown && !cell.labelWrong()) drawArrow(c, box(4));
 }
 
+QRectF tokenColumn(double x, double top) {
+  return {x, top, kCell, laneY(top, 5) + kPitch - top};
+}
+
+void drawSelection(const PositionsCanvas& c, const QRectF& column) {
+  c.p.setPen(QPen(c.theme.accent, 2));
+  c.p.setBrush(Qt::NoBrush);
+  c.p.drawRoundedRect(column.adjusted(0, -1, 0, 1), 4, 4);
+}
+
 void drawLaneNames(const PositionsCanvas& c, double top) {
   static const char* const kLanes[] = {"global index", "token", "position id",
                                        "should be",    "label", "next token"};
@@ -216,6 +226,7 @@ void drawTokens(const PositionsCanvas& c) {
         right = x;
       }
       drawToken(c, cell, x, top, i + 1 < end);
+      if (i == c.selected) drawSelection(c, tokenColumn(x, top));
     }
   }
 }
@@ -235,13 +246,31 @@ void paintPositions(QPainter& painter, const QRectF& area, const PositionsScene&
                     const Theme& theme) {
   painter.fillRect(area, theme.background);
   if (!scene.note.empty()) return paintNote(painter, area, scene.note, theme);
-  const PositionsCanvas canvas{
-      painter, area, scene.table, PositionsLayout(area, scene), clampedFirst(first, area, scene),
-      theme};
+  const PositionsCanvas canvas{painter,
+                               area,
+                               scene.table,
+                               PositionsLayout(area, scene),
+                               clampedFirst(first, area, scene),
+                               scene.selected,
+                               theme};
   drawHead(canvas);
   paintPositionStrip(painter, canvas.layout.strip(), *scene.strip, theme);
   drawBuffers(canvas);
   drawTokens(canvas);
+}
+
+std::optional<int> positionsTokenHit(const QPointF& point, const QRectF& area,
+                                     const PositionsScene& scene, int first) {
+  if (!scene.note.empty()) return std::nullopt;
+  const PositionsLayout layout(area, scene);
+  first = clampedFirst(first, area, scene);
+  const auto count = static_cast<int>(scene.table.cells.size());
+  for (int i = first; i < std::min(count, first + layout.visible()); ++i) {
+    const int band = (i - first) / layout.across(), column = (i - first) % layout.across();
+    const double x = area.left() + kPositionsLeft + kCell * column;
+    if (tokenColumn(x, layout.tokensTop() + band * kBand).contains(point)) return i;
+  }
+  return std::nullopt;
 }
 
 std::optional<PositionsHit> positionsHit(const QPointF& point, const QRectF& area,

@@ -24,6 +24,9 @@ struct PositionsHit {
   WorldRank rank = WorldRank::of(0);
   double share = 0;
 };
+/// Returns the index in the table of the token under a point; nullopt when there is none.
+std::optional<int> positionsTokenHit(const QPointF& point, const QRectF& area,
+                                     const PositionsScene& scene, int first);
 std::optional<PositionsHit> positionsHit(const QPointF& point, const QRectF& area,
                                          const PositionsScene& scene);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/positions/positions_scene.h"
 
+#include <algorithm>
+
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
@@ -8,6 +10,10 @@ namespace ringscope::viz {
 PositionsScene makePositionsScene(const traces::Trace& trace, const Cursor& cursor,
                                   std::shared_ptr<const PositionStrip> strip) {
   PositionsScene scene{{}, std::move(strip), makeTokenTable(trace, cursor)};
+  const auto& cells = scene.table.cells;
+  const auto at = std::ranges::find(cells, cursor.token, &TokenCell::global);
+  if (cursor.token.exists() && at != cells.end())
+    scene.selected = static_cast<int>(at - cells.begin());
   if (trace.moments().empty())
     scene.note = "No training step is recorded yet.";
   else if (!scene.table.missing.empty())

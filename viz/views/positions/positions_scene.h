@@ -13,6 +13,7 @@ struct PositionsScene {
   std::string note;                            ///< why nothing is shown; empty when something is
   std::shared_ptr<const PositionStrip> strip;  ///< never null
   TokenTable table;
+  int selected = -1;  ///< index of the selected token in the table; -1: it has none
 };
 
 /// All of it in words: "Rank 1, step 0. Position ids per rank: ✓ all 128 as they should be. …".

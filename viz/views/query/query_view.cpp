@@ -18,6 +18,7 @@
 #include "traces/format/core/prose.h"
 #include "viz/kit/choice.h"
 #include "viz/kit/passing_list.h"
+#include "viz/kit/plain_key.h"
 #include "viz/session/background.h"
 #include "viz/views/base/view.h"
 #include "viz/views/query/query_model.h"
@@ -173,7 +174,7 @@ class QueryView : public View {
     return takes;
   }
   void keyPressEvent(QKeyEvent* event) override {
-    if (event->key() == Qt::Key_Escape && running_) return stop();
+    if (plainKey(*event) == Qt::Key_Escape && running_) return stop();
     const bool copies = event->key() == Qt::Key_C &&
                         event->modifiers() == (Qt::ControlModifier | Qt::ShiftModifier);
     copies ? copy() : View::keyPressEvent(event);

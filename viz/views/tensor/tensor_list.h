@@ -26,6 +26,7 @@ class TensorList : public QWidget {
   const TensorRow* find(const QString& name) const { return model_->at(rowShownFor(name)); }
   bool isEmpty() const { return model_->rowCount() == 0; }
   std::string whyEmpty(const traces::Trace& trace) const;
+  void focusFilter() { filter_->setFocus(Qt::ShortcutFocusReason); }
   void setZoom(double zoom);
   void setLiveReads(bool possible) { live_->setEnabled(possible); }
 

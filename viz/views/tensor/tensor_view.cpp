@@ -4,6 +4,7 @@
 #include <QWheelEvent>
 #include <tuple>
 
+#include "viz/kit/plain_key.h"
 #include "viz/session/problem.h"
 #include "viz/views/base/view.h"
 #include "viz/views/tensor/tensor_list.h"
@@ -25,6 +26,11 @@ class TensorView : public View {
       followRun();
       if (isVisible()) renew();
     });
+  }
+
+  bool focusSearch() override {
+    list_->focusFilter();
+    return true;
   }
 
  protected:
@@ -67,7 +73,7 @@ class TensorView : public View {
     auto pick = [&](int rows, int columns) {
       look(picked(scene_, look_, look_.row + rows, look_.column + columns, matrix()));
     };
-    switch (event->key()) {
+    switch (plainKey(*event)) {
       case Qt::Key_Up:
         return pick(-1, 0);
       case Qt::Key_Down:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/views/timeline/timeline_search.h"
 
-#include <QKeyEvent>
 #include <algorithm>
 
 namespace ringscope::viz {
 
-TimelineSearch::TimelineSearch(QWidget* view) : QLineEdit(view) {
+TimelineSearch::TimelineSearch(QWidget* view) : EntryField(view) {
   setAccessibleName("Search the timeline");
   setPlaceholderText("search: wait > 1 ms, kv 2 layer 1 …");
   setToolTip(
@@ -24,22 +23,6 @@ void TimelineSearch::place(const QRectF& bar, double zoom) {
   const QRectF words(box.left() - 190, box.top(), 180, box.height());
   setGeometry(QRectF(box.topLeft() * zoom, box.size() * zoom).toAlignedRect());
   answer_->setGeometry(QRectF(words.topLeft() * zoom, words.size() * zoom).toAlignedRect());
-}
-
-/// Takes Esc from the window, which has a shortcut for it.
-bool TimelineSearch::event(QEvent* event) {
-  const bool escape = event->type() == QEvent::ShortcutOverride &&
-                      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
-  if (!escape) return QLineEdit::event(event);
-  event->accept();
-  return true;
-}
-
-void TimelineSearch::keyPressEvent(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Escape) return Q_EMIT left();
-  if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)
-    return Q_EMIT asked(event->modifiers() & Qt::ShiftModifier);
-  QLineEdit::keyPressEvent(event);
 }
 
 }  // namespace ringscope::viz

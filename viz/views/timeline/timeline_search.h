@@ -2,13 +2,14 @@
 #pragma once
 
 #include <QLabel>
-#include <QLineEdit>
+
+#include "viz/kit/entry_field.h"
 
 namespace ringscope::viz {
 
 /// The search field of the Timeline view with its answer beside it. Enter looks for the next match,
 /// Shift+Enter for the one before, and Esc leaves the field.
-class TimelineSearch : public QLineEdit {
+class TimelineSearch : public EntryField {
   Q_OBJECT
  public:
   explicit TimelineSearch(QWidget* view);
@@ -16,14 +17,6 @@ class TimelineSearch : public QLineEdit {
   /// Takes the right end of a bar, in pixels that `zoom` enlarges.
   void place(const QRectF& bar, double zoom);
   void setAnswer(const QString& words) { answer_->setText(words); }
-
- Q_SIGNALS:
-  void asked(bool back);
-  void left();
-
- protected:
-  bool event(QEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   QLabel* answer_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "viz/kit/page.h"
+#include "viz/kit/plain_key.h"
 #include "viz/scene/groups.h"
 #include "viz/views/timeline/overview_painter.h"
 
@@ -23,7 +24,7 @@ TimelineView::TimelineView(Viewing& viewing, QWidget* parent)
   connect(gestures_, &TimelineGestures::moved, this, &TimelineView::afterMove);
   connect(gestures_, &TimelineGestures::changed, this, [this] { update(); });
   connect(search_, &TimelineSearch::left, this, [this] { setFocus(); });
-  connect(search_, &TimelineSearch::asked, this, [this](bool back) {
+  connect(search_, &TimelineSearch::entered, this, [this](bool back) {
     gestures_->setPage(parts(), chart());
     search_->setAnswer(gestures_->find(search_->text(), back));
   });
@@ -187,16 +188,18 @@ bool TimelineView::handleMouse(QEvent* event) {
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const bool plain = (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
-  if (!plain && event->key() != Qt::Key_Slash) return View::keyPressEvent(event);
-  if (event->key() == Qt::Key_O) return axis_->choose(!ownDevices());
-  if (event->key() == Qt::Key_C) return axis_->togglePath();
-  if (event->key() == Qt::Key_Slash && !state_.scene.empty()) {
-    search_->setFocus();
-    return search_->selectAll();
-  }
+  const int key = plainKey(*event);
+  if (key == Qt::Key_O) return axis_->choose(!ownDevices());
+  if (key == Qt::Key_C) return axis_->togglePath();
   gestures_->setPage(parts(), chart());
-  if (!gestures_->key(event->key())) View::keyPressEvent(event);
+  if (!gestures_->key(key)) View::keyPressEvent(event);
+}
+
+bool TimelineView::focusSearch() {
+  if (state_.scene.empty()) return false;
+  search_->setFocus(Qt::ShortcutFocusReason);
+  search_->selectAll();
+  return true;
 }
 
 void TimelineView::showTip(const QHelpEvent& event) {

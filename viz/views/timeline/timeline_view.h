@@ -31,6 +31,8 @@ class TimelineView : public View {
   bool ownDevices() const { return axis_->ownDevices(); }
   /// Changes the axis, as O does.
   void setOwnDevices(bool own) override { axis_->choose(own); }
+  /// Gives the focus to the search field. Without lanes there is nothing to search.
+  bool focusSearch() override;
   /// Reports whether a model is under way that the view does not draw yet.
   bool isMaking() const override {
     return (axis_->ownDevices() || axis_->showsPath()) && axis_->isReplaying();

@@ -31,23 +31,10 @@ std::vector<double> joinedLogits(const std::vector<RecordedValues>& slices, std:
 }
 
 /// Returns the loss of the tokens of one rank, whose logits are spread over its tp group.
-LossSum lossOf(const Trace& trace, std::int32_t train_step, WorldRank rank) {
-  const RecordedValues labels =
-      recordedValues(trace, {TensorKind::kBuffer, "labels"}, {train_step}, rank);
-  std::vector<RecordedValues> slices;
-  for (const WorldRank tp : tpRanks(trace, rank)) {
-    slices.push_back(recordedValues(trace, {TensorKind::kLogits}, {train_step}, tp));
-    if (labels.values.empty() || slices.back().values.size() % labels.values.size() != 0)
-      throw MissingValue{"logits of rank " + toString(tp) + " do not fit the labels of rank " +
-                         toString(rank)};
-  }
-  const double sums = slices.front().record->dtype == DType::kFloat64
-                          ? 2 * unitRoundoff(DType::kFloat64)
-                          : unitRoundoff(DType::kFloat32);
-  const auto logits = joinedLogits(slices, labels.values.size());
-  return crossEntropySum(logits, labels.values,
-                         static_cast<std::int64_t>(logits.size() / labels.values.size()), sums,
-                         stepLoss(trace, train_step).smoothing);
+LossSum sumLosses(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+  const RankLogits of_rank = rankLogits(trace, train_step, rank);
+  return crossEntropySum(of_rank.logits, of_rank.labels, of_rank.vocabulary, of_rank.sums,
+                         of_rank.smoothing);
 }
 
 /// Returns the only element of a recorded tensor.
@@ -68,6 +55,27 @@ bool areAllOf(const Trace& trace, std::size_t owners) {
 
 }  // namespace
 
+RankLogits rankLogits(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+  RecordedValues labels =
+      recordedValues(trace, {TensorKind::kBuffer, "labels"}, {train_step}, rank);
+  std::vector<RecordedValues> slices;
+  for (const WorldRank tp : tpRanks(trace, rank)) {
+    slices.push_back(recordedValues(trace, {TensorKind::kLogits}, {train_step}, tp));
+    if (labels.values.empty() || slices.back().values.size() % labels.values.size() != 0)
+      throw MissingValue{"logits of rank " + toString(tp) + " do not fit the labels of rank " +
+                         toString(rank)};
+  }
+  RankLogits found;
+  found.sums = slices.front().record->dtype == DType::kFloat64 ? 2 * unitRoundoff(DType::kFloat64)
+                                                               : unitRoundoff(DType::kFloat32);
+  found.logits = joinedLogits(slices, labels.values.size());
+  found.vocabulary = static_cast<std::int64_t>(found.logits.size() / labels.values.size());
+  found.smoothing = stepLoss(trace, train_step).smoothing;
+  found.label_shape = labels.record->shape;
+  found.labels = std::move(labels.values);
+  return found;
+}
+
 RankLosses rankLosses(const Trace& trace, std::int32_t train_step) {
   RankLosses losses;
   try {
@@ -79,7 +87,7 @@ RankLosses rankLosses(const Trace& trace, std::int32_t train_step) {
                                 {*sum, static_cast<std::int64_t>(*targets),
                                  4 * unitRoundoff(DType::kFloat32) * std::abs(*sum)}});
       else
-        losses.ranks.push_back({rank, lossOf(trace, train_step, rank)});
+        losses.ranks.push_back({rank, sumLosses(trace, train_step, rank)});
     }
   } catch (const MissingValue& missing) {
     return {{}, missing.why};
@@ -92,7 +100,7 @@ RankLosses recomputedLosses(const Trace& trace, std::int32_t train_step) {
   RankLosses losses;
   try {
     for (const WorldRank rank : tokenOwners(trace))
-      losses.ranks.push_back({rank, lossOf(trace, train_step, rank)});
+      losses.ranks.push_back({rank, sumLosses(trace, train_step, rank)});
   } catch (const MissingValue& missing) {
     return {{}, missing.why};
   }
@@ -112,6 +120,23 @@ Rounded meanOverTargets(const std::vector<RankLoss>& ranks) {
   return {mean, all.limit / targets + 4 * unitRoundoff(DType::kFloat32) * std::abs(mean)};
 }
 
+TokenEntropy tokenEntropy(std::span<const double> logits, std::size_t label, double smoothing) {
+  TokenEntropy found;
+  double largest = logits[0], sum = 0;
+  for (const double logit : logits) {
+    largest = std::max(largest, logit);
+    found.largest = std::max(found.largest, std::abs(logit));
+  }
+  for (const double logit : logits) sum += std::exp(logit - largest);
+  found.lse = largest + std::log(sum);
+  const double spread = smoothing > 0 ? std::accumulate(logits.begin(), logits.end(), 0.0) /
+                                            static_cast<double>(logits.size())
+                                      : 0;
+  found.log_probability = logits[label] - found.lse;
+  found.loss = found.lse - (1 - smoothing) * logits[label] - smoothing * spread;
+  return found;
+}
+
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,
                         std::int64_t vocabulary, double sums, double smoothing) {
   const auto width = static_cast<std::size_t>(std::max<std::int64_t>(0, vocabulary));
@@ -123,25 +148,14 @@ LossSum crossEntropySum(std::span<const double> logits, std::span<const double> 
     if (labels[token] < 0) continue;
     if (!(labels[token] < static_cast<double>(width)))
       throw inputError("a label is outside the vocabulary of " + std::to_string(width));
-    const auto row = logits.subspan(token * width, width);
-    double largest = row[0], size = 0, sum = 0;
-    for (const double logit : row) {
-      largest = std::max(largest, logit);
-      size = std::max(size, std::abs(logit));
-    }
-    for (const double logit : row) sum += std::exp(logit - largest);
-    const double lse = largest + std::log(sum);
-    const double spread =
-        smoothing > 0 ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(width)
-                      : 0;
-    const double of_token =
-        lse - (1 - smoothing) * row[static_cast<std::size_t>(labels[token])] - smoothing * spread;
-    loss.sum += of_token;
+    const TokenEntropy of_token = tokenEntropy(logits.subspan(token * width, width),
+                                               static_cast<std::size_t>(labels[token]), smoothing);
+    loss.sum += of_token.loss;
     ++loss.targets;
     // Roundings: lse, the argument of its logarithm, and two differences.
-    loss.limit +=
-        sums * (kRoundingLambda * std::sqrt(static_cast<double>(width)) + 4 * size + std::abs(lse));
-    sizes += std::abs(of_token);
+    loss.limit += sums * (kRoundingLambda * std::sqrt(static_cast<double>(width)) +
+                          4 * of_token.largest + std::abs(of_token.lse));
+    sizes += std::abs(of_token.loss);
   }
   loss.limit += kRoundingLambda * std::sqrt(static_cast<double>(loss.targets)) * sums * sizes;
   return loss;

@@ -10,6 +10,17 @@
 
 namespace ringscope::traces {
 
+/// The cross entropy of one token whose label is not ignored.
+struct TokenEntropy {
+  double loss = 0;  ///< −log softmax(logits)[label], with label smoothing if there is any
+  double log_probability = 0;  ///< log softmax(logits)[label]
+  double lse = 0;              ///< log-sum-exp of the logits
+  double largest = 0;          ///< largest magnitude of a logit
+};
+/// Returns the cross entropy of a token from its logits [vocabulary]. `label` is below the
+/// vocabulary. With label `smoothing`, that share of the target is spread over the vocabulary.
+TokenEntropy tokenEntropy(std::span<const double> logits, std::size_t label, double smoothing = 0);
+
 /// The cross entropy of some tokens, and how far rounding may move a correct result from it.
 struct LossSum {
   double sum = 0;            ///< sum of −log softmax(logits)[label] over the targets
@@ -24,6 +35,19 @@ struct LossSum {
 /// With label `smoothing`, that share of each target is spread over the vocabulary.
 LossSum crossEntropySum(std::span<const double> logits, std::span<const double> labels,
                         std::int64_t vocabulary, double sums, double smoothing = 0);
+
+/// The recorded logits and labels of the tokens of one rank.
+struct RankLogits {
+  std::vector<double> logits;             ///< [tokens, vocabulary], joined over the rank's tp group
+  std::vector<double> labels;             ///< [tokens]; a negative label is ignored
+  std::vector<std::int64_t> label_shape;  ///< [B, tokens per sequence] or [tokens]
+  std::int64_t vocabulary = 0;
+  double sums = 0;       ///< unit roundoff of the type in which the run computed losses
+  double smoothing = 0;  ///< label smoothing; 0 unless it is known
+};
+/// Returns the logits and labels of a rank. Throws MissingValue, and inputError when values are
+/// damaged.
+RankLogits rankLogits(const Trace& trace, std::int32_t train_step, WorldRank rank);
 
 /// The loss of the tokens of one rank; one rank per tp group.
 struct RankLoss {
