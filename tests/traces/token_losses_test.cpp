@@ -5,9 +5,15 @@
 
 #include <cmath>
 
+#include "tests/support/places.h"
 #include "tests/support/recorded_head.h"
 #include "tests/support/trace_builder.h"
+#include "traces/analysis/sql/named_queries.h"
+#include "traces/analysis/sql/query.h"
 #include "traces/analysis/verify/recompute/loss.h"
+#include "traces/analysis/verify/recompute/step_tensors.h"
+#include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/tables/cell_text.h"
 
 namespace ringscope::traces {
 namespace {
@@ -94,6 +100,44 @@ TEST(TokenLossesTest, SaysWhichRankLacksItsLogitsAndKeepsTheOthers) {
       "tensor buffer.labels rank=0 shape=1x1 values=2\n");
   EXPECT_EQ(tokenLosses(*damaged, 0, std::vector{WorldRank::of(0)}).missing,
             "a label of rank 0 is outside the vocabulary of 2");
+}
+
+TEST(TokenLossesTest, AnImportedJobHasThemToo) {
+  const auto trace = openTrace(test::inSources("tests/reference/hand_recording"));
+  const TokenLosses losses = tokenLosses(*trace, 0, tokenOwners(*trace));
+  EXPECT_EQ(losses.missing, "");
+  ASSERT_GT(losses.tokens.size(), 8u);
+  double sum = 0;
+  for (const TokenLoss& loss : losses.tokens) {
+    EXPECT_TRUE(loss.token.exists());
+    sum += loss.loss;
+  }
+  const RankLosses ranks = recomputedLosses(*trace, 0);
+  EXPECT_NEAR(sum / static_cast<double>(losses.tokens.size()), meanOverTargets(ranks.ranks).value,
+              1e-9);
+}
+
+TEST(TokenLossesTest, TheTableAndItsNamedQueryHaveEveryTarget) {
+  const auto trace = makeTrace(lossesOfTwoRanks(kDealt));
+  std::vector<std::string> rows;
+  for (const std::string& sql :
+       {std::string("SELECT token, rank, label, round(loss, 6), round(log_probability, 6) "
+                    "FROM tokens ORDER BY token"),
+        std::string(namedQuery("worst_tokens").sql)})
+    runQuery(*trace, sql,
+             {[](const std::vector<std::string>&) {},
+              [&](std::span<const Cell> cells) {
+                std::string row;
+                for (const Cell& cell : cells) row += asText(cell, "·") + " ";
+                rows.push_back(row);
+                return true;
+              }},
+             {});
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[0], "0 0 1 0.693147 -0.693147 ");
+  EXPECT_EQ(rows[1], "1 1 1 1.386294 -1.386294 ");
+  EXPECT_EQ(rows[2], "2 1 1 1.386294 -1.386294 ");
+  EXPECT_EQ(rows[5].find("0.693147"), 0u) << "the smallest loss is last";
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ void compareWithAnother(Viewing& viewing, const test::TempDir& folder) {
 QImage picture(const ViewEntry& entry, const Theme& theme) {
   Viewing viewing;
   viewing.session.open(traces::openTrace(sampleRecording()), "recording", false);
+  if (entry.name == "tokens") {
+    test::RingRun run;
+    run.keeps_logits = true;  // which the sample has no room for
+    viewing.session.open(test::recordedTrace(run), "recording", false);
+  }
   const std::unique_ptr<View> view(entry.make(viewing, nullptr));
   view->setStyleSheet(themeStyleSheet(theme));
   view->setTheme(theme);
@@ -66,6 +71,7 @@ QImage picture(const ViewEntry& entry, const Theme& theme) {
   view->show();
   QApplication::processEvents();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !viewing.comparison.makesMap(); }, 10000));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !view->isMaking(); }, 10000));
   QImage image(view->size(), QImage::Format_RGB32);
   view->render(&image);
   QApplication::processEvents();

@@ -31,7 +31,7 @@ bool isAskedFor(const Place& place, const PlaceWords& words) {
          (!words.ring_step || place.stage == *words.ring_step);
 }
 
-std::string listed(const std::string& noun, const std::set<int>& numbers) {
+std::string listNumbered(const std::string& noun, const std::set<int>& numbers) {
   return noun + (numbers.size() == 1 ? " " : "s ") +
          listedNumbers(std::vector<int>(numbers.begin(), numbers.end()));
 }
@@ -39,18 +39,18 @@ std::string listed(const std::string& noun, const std::set<int>& numbers) {
 /// Keeps the places whose `part` is the asked one. Throws NotFound, with the parts that exist, when
 /// none is left.
 template <typename Part>
-void keep(std::vector<Place>& places, const std::string& noun, int asked, const Part& part) {
+void keepPlaces(std::vector<Place>& places, const std::string& noun, int asked, const Part& part) {
   std::set<int> known;
   for (const Place& place : places) known.insert(part(place));
   std::erase_if(places, [&](const Place& place) { return part(place) != asked; });
   if (places.empty())
     throw NotFound{"There is no " + noun + " " + std::to_string(asked) + " here; accepted " +
-                   (known.size() == 1 ? "is " : "are ") + listed(noun, known) + "."};
+                   (known.size() == 1 ? "is " : "are ") + listNumbered(noun, known) + "."};
 }
 
 /// Keeps the places with the part that `from` has, or else with that of the first place.
 template <typename Part>
-void stay(std::vector<Place>& places, const Place& from, const Part& part) {
+void stayAt(std::vector<Place>& places, const Place& from, const Part& part) {
   const bool has =
       std::ranges::any_of(places, [&](auto& each) { return part(each) == part(from); });
   const int wanted = part(has ? from : places.front());
@@ -74,10 +74,10 @@ int ringStepNumber(const Place& place) {
 /// and the direction stay where they are unless they are named.
 std::vector<Place> findPlaces(const Trace& trace, const Place& from, const PlaceWords& words) {
   std::vector<Place> places = trace.moments();
-  if (words.train_step) keep(places, "step", *words.train_step, stepNumber);
-  if (!words.train_step) stay(places, from, stepNumber);
-  if (words.layer) keep(places, "layer", words.layer->value(), layerNumber);
-  if (!words.layer) stay(places, from, layerNumber);
+  if (words.train_step) keepPlaces(places, "step", *words.train_step, stepNumber);
+  if (!words.train_step) stayAt(places, from, stepNumber);
+  if (words.layer) keepPlaces(places, "layer", words.layer->value(), layerNumber);
+  if (!words.layer) stayAt(places, from, layerNumber);
   if (words.direction) {
     const std::string wanted = traces::name(*words.direction);
     std::erase_if(places, [&](const Place& place) { return place.direction != *words.direction; });
@@ -85,8 +85,8 @@ std::vector<Place> findPlaces(const Trace& trace, const Place& from, const Place
       throw NotFound{"The recording has no " + wanted + " pass here; accepted is " +
                      (*words.direction == traces::Direction::kForward ? "backward." : "forward.")};
   }
-  if (!words.direction) stay(places, from, directionNumber);
-  if (words.ring_step) keep(places, "ring step", words.ring_step->value(), ringStepNumber);
+  if (!words.direction) stayAt(places, from, directionNumber);
+  if (words.ring_step) keepPlaces(places, "ring step", words.ring_step->value(), ringStepNumber);
   return places;
 }
 
@@ -96,7 +96,7 @@ void goToRank(const Trace& trace, Cursor& cursor, WorldRank rank) {
     for (const WorldRank each : group.ranks) known.insert(each.value());
   if (!known.contains(rank.value()))
     throw NotFound{"There is no rank " + toString(rank) + " here; accepted are " +
-                   listed("rank", known) + "."};
+                   listNumbered("rank", known) + "."};
   const auto ranks = groupRanks(trace, cursor.group);
   if (std::ranges::find(ranks, rank) == ranks.end())
     cursor.group = groupWith(trace, rank, cursor.group);
@@ -166,8 +166,9 @@ void goToHop(const Trace& trace, Cursor& cursor, const PlaceWords& words) {
   }
   if (!best)
     throw NotFound{"Rank " + toString(from) + " sends nothing to rank " + toString(to) + " here; " +
-                   (peers.empty() ? "no hop of it is recorded."
-                                  : "accepted are hops from it to " + listed("rank", peers) + ".")};
+                   (peers.empty()
+                        ? "no hop of it is recorded."
+                        : "accepted are hops from it to " + listNumbered("rank", peers) + ".")};
   cursor.place = best->place;
   cursor.phase = halfWay(trace, best->place, *best);
 }

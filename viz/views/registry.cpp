@@ -13,9 +13,9 @@ View* makeCompareView(Viewing& viewing, QWidget* parent);
 View* makeTimelineView(Viewing& viewing, QWidget* parent);
 View* makeDiffView(Viewing& viewing, QWidget* parent);
 View* makeTensorView(Viewing& viewing, QWidget* parent);
+View* makeTokensView(Viewing& viewing, QWidget* parent);
 View* makeDoctorView(Viewing& viewing, QWidget* parent);
 View* makeCoverageView(Viewing& viewing, QWidget* parent);
-View* makeTokensView(Viewing& viewing, QWidget* parent);
 View* makeNowView(Viewing& viewing, QWidget* parent);
 
 const std::vector<ViewEntry>& viewRegistry() {

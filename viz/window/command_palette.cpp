@@ -11,7 +11,8 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kMostWidth = 560, kTop = 56, kRow = 28, kMostRows = 12, kMargin = 8;
+constexpr int kPaletteWidth = 560, kPaletteTop = 56, kCommandHeight = 28, kMostCommands = 12,
+              kPaletteMargin = 8;
 
 /// Reports whether a text contains every one of these words, in any order.
 bool containsWords(const QString& text, const QString& words) {
@@ -33,8 +34,8 @@ CommandPalette::CommandPalette(QWidget& window) : QFrame(&window), window_(windo
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Commands");
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
-  column->setSpacing(kMargin);
+  column->setContentsMargins(kPaletteMargin, kPaletteMargin, kPaletteMargin, kPaletteMargin);
+  column->setSpacing(kPaletteMargin);
   field_ = new EntryField(this);
   field_->setAccessibleName("Filter commands");
   field_->setPlaceholderText("Type words of a command");
@@ -49,7 +50,7 @@ CommandPalette::CommandPalette(QWidget& window) : QFrame(&window), window_(windo
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->horizontalHeader()->hide();
   list_->verticalHeader()->hide();
-  list_->verticalHeader()->setDefaultSectionSize(kRow);
+  list_->verticalHeader()->setDefaultSectionSize(kCommandHeight);
   list_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   list_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
   column->addWidget(field_);
@@ -114,10 +115,11 @@ void CommandPalette::run(int row) {
 }
 
 void CommandPalette::place() {
-  const int width = std::min(kMostWidth, window_.width() - 4 * kMargin);
-  const int height = std::min(field_->sizeHint().height() + kMostRows * kRow + 3 * kMargin,
-                              window_.height() - kTop);
-  setGeometry((window_.width() - width) / 2, kTop, width, height);
+  const int width = std::min(kPaletteWidth, window_.width() - 4 * kPaletteMargin);
+  const int height = std::min<int>(
+      field_->sizeHint().height() + kMostCommands * kCommandHeight + 3 * kPaletteMargin,
+      window_.height() - kPaletteTop);
+  setGeometry((window_.width() - width) / 2, kPaletteTop, width, height);
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {

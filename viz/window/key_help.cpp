@@ -5,6 +5,7 @@
 #include <QDialogButtonBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <iterator>
 
 namespace ringscope::viz {
 namespace {
@@ -56,16 +57,20 @@ void showKeyHelp(QWidget* parent) {
   auto* grid = new QGridLayout(&dialog);
   grid->setContentsMargins(24, 20, 24, 16);
   grid->setHorizontalSpacing(24);
+  // Two columns, so that the list fits a screen of 720 rows.
+  constexpr int kRows = (static_cast<int>(std::size(kKeys)) + 1) / 2;
+  int at = 0;
   for (const auto& [keys, meaning] : kKeys) {
     auto* name = new QLabel(keys, &dialog);
     name->setObjectName("mono");
-    const int row = grid->rowCount();
-    grid->addWidget(name, row, 0);
-    grid->addWidget(new QLabel(meaning, &dialog), row, 1);
+    const int column = 2 * (at / kRows);
+    grid->addWidget(name, at % kRows, column);
+    grid->addWidget(new QLabel(meaning, &dialog), at % kRows, column + 1);
+    ++at;
   }
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
-  grid->addWidget(buttons, grid->rowCount(), 0, 1, 2);
+  grid->addWidget(buttons, grid->rowCount(), 0, 1, 4);
   dialog.exec();
 }
 

@@ -87,7 +87,7 @@ struct TransportKey {
   const char* text;
   Action action;
 };
-constexpr TransportKey kKeys[] = {
+constexpr TransportKey kTransportKeys[] = {
     {Qt::Key_Space, Qt::NoModifier, "Play or hold", playOrHold},
     {Qt::Key_Right, Qt::NoModifier, "Next ring step", [](Viewing& v) { v.navigator.move(1); }},
     {Qt::Key_Left, Qt::NoModifier, "Previous ring step", [](Viewing& v) { v.navigator.move(-1); }},
@@ -125,11 +125,11 @@ std::optional<std::size_t> seatFor(const QKeyEvent& event) {
 /// Returns the action of a key; null when it has none.
 Action actionFor(const QKeyEvent& event) {
   const auto with = event.modifiers() & ~Qt::KeypadModifier;
-  const auto* found = std::ranges::find_if(kKeys, [&](const TransportKey& each) {
+  const auto* found = std::ranges::find_if(kTransportKeys, [&](const TransportKey& each) {
     return each.with == Qt::NoModifier ? plainKey(event) == each.key
                                        : event.key() == each.key && with == each.with;
   });
-  return found == std::end(kKeys) ? nullptr : found->action;
+  return found == std::end(kTransportKeys) ? nullptr : found->action;
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ bool applyKey(Viewing& viewing, const QKeyEvent& event) {
 
 std::vector<KeyCommand> keyCommands() {
   std::vector<KeyCommand> commands;
-  for (const TransportKey& key : kKeys)
+  for (const TransportKey& key : kTransportKeys)
     if (key.text) commands.push_back({key.text, QKeySequence(key.with | key.key), key.action});
   for (std::size_t seat = 0; seat < 2 * kDigits; ++seat) {
     const int digit = static_cast<int>(seat % kDigits);

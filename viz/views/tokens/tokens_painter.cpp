@@ -12,24 +12,25 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr double kLeft = 76, kRight = 24, kTop = 100, kBottom = 40;
-constexpr double kHeat = 18, kBand = 18, kTitle = 20, kBetween = 10;
+constexpr double kStripLeft = 76, kStripRight = 24, kStripTop = 100, kStripBottom = 40;
+constexpr double kHeatHeight = 18, kOwnerHeight = 18, kLaneTitle = 20, kLaneGap = 10;
 
 /// The boxes of the lanes, from the top.
 struct TokenLanes {
   QRectF loss, heat, band, difference;
 
   explicit TokenLanes(const QRectF& area) {
-    const double width = std::max(1.0, area.width() - kLeft - kRight);
-    const double rest = area.height() - kTop - kBottom - kHeat - kBand - 3 * kTitle - 3 * kBetween;
+    const double width = std::max(1.0, area.width() - kStripLeft - kStripRight);
+    const double rest = area.height() - kStripTop - kStripBottom - kHeatHeight - kOwnerHeight -
+                        3 * kLaneTitle - 3 * kLaneGap;
     const double chart = std::max(40.0, rest);
     const auto below = [&](double top, double height) {
-      return QRectF(area.left() + kLeft, top, width, height);
+      return QRectF(area.left() + kStripLeft, top, width, height);
     };
-    loss = below(area.top() + kTop, chart * 0.58);
-    heat = below(loss.bottom() + kBetween + kTitle, kHeat);
-    band = below(heat.bottom() + kBetween, kBand);
-    difference = below(band.bottom() + kBetween + 2 * kTitle, chart * 0.42);
+    loss = below(area.top() + kStripTop, chart * 0.58);
+    heat = below(loss.bottom() + kLaneGap + kLaneTitle, kHeatHeight);
+    band = below(heat.bottom() + kLaneGap, kOwnerHeight);
+    difference = below(band.bottom() + kLaneGap + 2 * kLaneTitle, chart * 0.42);
   }
 };
 
@@ -57,15 +58,15 @@ struct TokensCanvas {
   }
 };
 
-void title(const TokensCanvas& c, const QRectF& lane, const QString& words) {
-  write(c.p, QRectF(lane.left(), lane.top() - kTitle, lane.width(), kTitle - 2), words, partFont(),
-        c.theme.dim);
+void writeLaneTitle(const TokensCanvas& c, const QRectF& lane, const QString& words) {
+  write(c.p, QRectF(lane.left(), lane.top() - kLaneTitle, lane.width(), kLaneTitle - 2), words,
+        partFont(), c.theme.dim);
 }
 
-void tick(const TokensCanvas& c, const QRectF& lane, double y, const QString& words) {
+void drawLaneTick(const TokensCanvas& c, const QRectF& lane, double y, const QString& words) {
   c.p.setPen(QPen(c.theme.line, 1));
   c.p.drawLine(QPointF(lane.left(), y), QPointF(lane.right(), y));
-  write(c.p, QRectF(lane.left() - kLeft + 8, y - 8, kLeft - 16, 16), words, monoFont(11),
+  write(c.p, QRectF(lane.left() - kStripLeft + 8, y - 8, kStripLeft - 16, 16), words, monoFont(11),
         c.theme.dim, Qt::AlignVCenter | Qt::AlignRight);
 }
 
@@ -90,14 +91,15 @@ void drawLosses(const TokensCanvas& c) {
   for (const TokenColumn& column : c.columns)
     if (std::isfinite(column.largest)) most = std::max(most, column.largest);
   if (!(most > 0)) most = 1;
-  title(c, lane,
-        c.columns.size() < static_cast<std::size_t>(c.scene.length)
-            ? "LOSS (a bar is the mean of its tokens, the line above it the largest)"
-            : "LOSS");
+  writeLaneTitle(c, lane,
+                 c.columns.size() < static_cast<std::size_t>(c.scene.length)
+                     ? "LOSS (a bar is the mean of its tokens, the line above it the largest)"
+                     : "LOSS");
   const auto y = [&](double loss) {
     return lane.bottom() - lane.height() * std::clamp(loss / most, 0.0, 1.0);
   };
-  for (const double value : roundTicks(0, most, 4)) tick(c, lane, y(value), QString::number(value));
+  for (const double value : roundTicks(0, most, 4))
+    drawLaneTick(c, lane, y(value), QString::number(value));
   c.p.setRenderHint(QPainter::Antialiasing, false);
   for (std::size_t i = 0; i < c.columns.size(); ++i) {
     const TokenColumn& column = c.columns[i];
@@ -117,7 +119,7 @@ void drawLogProbabilities(const TokensCanvas& c) {
   for (const TokenColumn& column : c.columns)
     if (column.points > 0 && std::isfinite(column.log_probability))
       least = std::min(least, column.log_probability);
-  title(
+  writeLaneTitle(
       c, lane,
       QString("LOG PROBABILITY OF THE LABEL, FROM %1 (DARK) TO 0 (BRIGHT)").arg(least, 0, 'f', 1));
   c.p.setRenderHint(QPainter::Antialiasing, false);
@@ -140,20 +142,21 @@ void drawOwners(const TokensCanvas& c) {
     const double right = c.x(static_cast<double>(owned.end));
     if (right < drawn + 1) continue;
     drawn = right;
-    paintFace(c.p, QRectF(left, c.lanes.band.top(), std::max(1.0, right - left), kBand), owned.rank,
+    paintFace(c.p, QRectF(left, c.lanes.band.top(), std::max(1.0, right - left), kOwnerHeight),
+              owned.rank,
               right - left > 56 ? QString("rank %1").arg(owned.rank.value()) : QString(), c.theme);
   }
-  write(c.p, QRectF(c.area.left() + 8, c.lanes.band.top(), kLeft - 16, kBand), "owner",
+  write(c.p, QRectF(c.area.left() + 8, c.lanes.band.top(), kStripLeft - 16, kOwnerHeight), "owner",
         monoFont(11), c.theme.dim, Qt::AlignVCenter | Qt::AlignRight);
 }
 
 void drawDifferences(const TokensCanvas& c) {
   const QRectF& lane = c.lanes.difference;
   const std::string& name = c.scene.other_name;
-  title(c, lane,
-        name.empty() ? "DIFFERENCE"
-                     : "DIFFERENCE IN LOSS AGAINST " + text(name).toUpper() +
-                           " (ABOVE THE LINE: WORSE HERE)");
+  writeLaneTitle(c, lane,
+                 name.empty() ? "DIFFERENCE"
+                              : "DIFFERENCE IN LOSS AGAINST " + text(name).toUpper() +
+                                    " (ABOVE THE LINE: WORSE HERE)");
   if (name.empty() || !c.scene.other_note.empty()) {
     c.p.fillRect(lane, c.theme.panel);
     return write(c.p, lane.adjusted(12, 4, -12, -4),
@@ -168,10 +171,10 @@ void drawDifferences(const TokensCanvas& c) {
   const double scale = most > 0 ? most : 1;
   const double zero = lane.center().y();
   const auto y = [&](double value) { return zero - lane.height() / 2 * value / scale; };
-  tick(c, lane, zero, "0");
+  drawLaneTick(c, lane, zero, "0");
   if (most > 0)
     for (const double sign : {1.0, -1.0})
-      tick(c, lane, y(sign * most), QString::number(sign * most, 'g', 2));
+      drawLaneTick(c, lane, y(sign * most), QString::number(sign * most, 'g', 2));
   c.p.setRenderHint(QPainter::Antialiasing, false);
   for (std::size_t i = 0; i < c.columns.size(); ++i) {
     const double value = c.columns[i].difference;

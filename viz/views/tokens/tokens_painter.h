@@ -12,7 +12,7 @@ namespace ringscope::viz {
 /// Returns the number of columns of pixels that a page has for tokens.
 std::int64_t tokenColumns(const QRectF& area);
 
-/// Draws the loss of each column over its log-probability, its owner and its difference, with the
+/// Draws four lanes: loss, log-probability, owner and difference of each column. Lines mark the
 /// borders of chunks, shards and documents. `columns` are those of the scene for this area.
 void paintTokens(QPainter& painter, const QRectF& area, const TokensScene& scene,
                  const std::vector<TokenColumn>& columns, const Theme& theme);

@@ -17,14 +17,15 @@ namespace ringscope::viz {
 namespace {
 
 /// Longer sequences are shown without owners and borders.
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 22;
+constexpr std::int64_t kMostOwnedTokens = std::int64_t{1} << 22;
 
 /// Returns the first sequence of each batch: the smallest sequence of the losses.
 std::int64_t firstSequence(const traces::TokenLosses& losses) {
   return losses.tokens.empty() ? 0 : losses.tokens.front().sequence;
 }
 
-void addPoints(TokensScene& scene, const traces::TokenLosses& losses, const OtherLosses& other) {
+void addTokenPoints(TokensScene& scene, const traces::TokenLosses& losses,
+                    const OtherLosses& other) {
   const std::int64_t first = firstSequence(losses);
   const std::int64_t wanted =
       other.same_sequences ? first + scene.sequence : firstSequence(other.losses) + scene.sequence;
@@ -40,14 +41,15 @@ void addPoints(TokensScene& scene, const traces::TokenLosses& losses, const Othe
   }
 }
 
-void addOwners(const traces::Trace& trace, const Cursor& cursor, TokensScene& scene) {
+void addTokenOwners(const traces::Trace& trace, const Cursor& cursor, TokensScene& scene) {
   const auto ranks = groupRanks(trace, cursor.group);
   const Meant meant(trace, cursor.place.train_step, ranks);
   std::vector<WorldRank> owner;
   std::set<std::int64_t> begins;
   for (const WorldRank rank : ranks)
     for (const auto& run : ownTokenRuns(trace, cursor.place.train_step, rank)) {
-      if (run.begin < 0 || run.count <= 0 || run.global(run.count - 1) >= kMostTokens) continue;
+      if (run.begin < 0 || run.count <= 0 || run.global(run.count - 1) >= kMostOwnedTokens)
+        continue;
       owner.resize(std::max(owner.size(), static_cast<std::size_t>(run.global(run.count - 1)) + 1));
       for (std::int64_t i = 0; i < run.count; ++i)
         owner[static_cast<std::size_t>(run.global(i))] = rank;
@@ -67,7 +69,7 @@ void addOwners(const traces::Trace& trace, const Cursor& cursor, TokensScene& sc
   }
 }
 
-void summarize(TokensScene& scene) {
+void summarizeTokens(TokensScene& scene) {
   double sum = 0;
   for (std::size_t i = 0; i < scene.points.size(); ++i) {
     const TokenPoint& point = scene.points[i];
@@ -85,11 +87,11 @@ void summarize(TokensScene& scene) {
   scene.mean = sum;
 }
 
-std::string number(double value) {
+std::string lossText(double value) {
   return traces::describeDecimals(value, 3);
 }
 
-std::string withSign(double value) {
+std::string signedLossText(double value) {
   return (value > 0 ? "+" : "") + traces::describeSignificant(value, 3);
 }
 
@@ -108,7 +110,7 @@ TokensScene makeTokensScene(const traces::Trace& trace, const Cursor& cursor, st
     scene.sequences = losses.tokens.back().sequence - losses.tokens.front().sequence + 1;
   scene.sequence =
       std::clamp<std::int64_t>(sequence, 0, std::max<std::int64_t>(0, scene.sequences - 1));
-  addPoints(scene, losses, other);
+  addTokenPoints(scene, losses, other);
   if (scene.points.empty()) {
     scene.note = !losses.missing.empty() ? "Not shown: " + losses.missing + "."
                  : losses.tokens.empty()
@@ -117,8 +119,8 @@ TokensScene makeTokensScene(const traces::Trace& trace, const Cursor& cursor, st
     return scene;
   }
   scene.length = scene.points.back().token.value() + 1;
-  addOwners(trace, cursor, scene);
-  summarize(scene);
+  addTokenOwners(trace, cursor, scene);
+  summarizeTokens(scene);
   if (!other.name.empty() && scene.worst_difference < 0)
     scene.other_note = other.losses.missing.empty() ? other.name + " has no target of this sequence"
                                                     : other.name + ": " + other.losses.missing;
@@ -128,18 +130,20 @@ TokensScene makeTokensScene(const traces::Trace& trace, const Cursor& cursor, st
 std::string describePoint(const TokensScene& scene, const TokenPoint& point) {
   std::string words = "token " + toString(point.token) + " · rank " + toString(point.rank) +
                       " · label " + tokenText(point.label, scene.vocabulary) + " · loss " +
-                      number(point.loss) + " · log probability " + number(point.log_probability);
-  if (point.other) words += " · " + withSign(point.difference()) + " against " + scene.other_name;
+                      lossText(point.loss) + " · log probability " +
+                      lossText(point.log_probability);
+  if (point.other)
+    words += " · " + signedLossText(point.difference()) + " against " + scene.other_name;
   return words;
 }
 
 std::string describe(const TokensScene& scene) {
   if (!scene.note.empty()) return scene.note;
   const TokenPoint& worst = scene.points[static_cast<std::size_t>(scene.worst)];
-  std::string words = "Mean loss " + number(scene.mean) + " over " +
+  std::string words = "Mean loss " + lossText(scene.mean) + " over " +
                       traces::describeCount(std::ssize(scene.points), "target") +
                       "; the worst is token " + toString(worst.token) + " of rank " +
-                      toString(worst.rank) + " with " + number(worst.loss) + ".";
+                      toString(worst.rank) + " with " + lossText(worst.loss) + ".";
   if (!scene.missing.empty()) words += " Not all ranks: " + scene.missing + ".";
   if (!scene.other_note.empty()) words += " No differences: " + scene.other_note + ".";
   if (scene.worst_difference < 0) return words;
@@ -147,7 +151,7 @@ std::string describe(const TokensScene& scene) {
   if (differs.difference() == 0)
     return words + " Every loss equals that of " + scene.other_name + ".";
   return words + " Against " + scene.other_name + " token " + toString(differs.token) +
-         " differs most, by " + withSign(differs.difference()) + ".";
+         " differs most, by " + signedLossText(differs.difference()) + ".";
 }
 
 std::vector<TokenColumn> gatherColumns(const TokensScene& scene, std::int64_t columns) {

@@ -108,7 +108,7 @@ class TokensView : public View {
   }
 
  private:
-  /// What the losses were asked for.
+  /// The subject of a request for losses.
   struct Asked {
     DataStamp data;
     int group = 0, other_group = -1;  ///< -1: no other group
