@@ -117,7 +117,7 @@ void CommandPalette::run(int row) {
 void CommandPalette::place() {
   const int width = std::min(kPaletteWidth, window_.width() - 4 * kPaletteMargin);
   const int height = std::min<int>(
-      field_->sizeHint().height() + kMostCommands * kCommandHeight + 3 * kPaletteMargin,
+      field_->sizeHint().height() + kMostCommands * kCommandHeight + 4 * kPaletteMargin,
       window_.height() - kPaletteTop);
   setGeometry((window_.width() - width) / 2, kPaletteTop, width, height);
 }

@@ -68,6 +68,7 @@ void ExportButton::press() {
 void ExportButton::showState() {
   setText(isBusy() ? "Stop export" : "Export …");
   setEnabled(isBusy() || !recording_.isEmpty());
+  for (QAction* entry : formats()) entry->setEnabled(isEnabled() && !isBusy());
   setToolTip(!isEnabled() ? "A recording can be exported once it is open and whole"
              : isBusy()   ? "Stop; no file will be left"
                           : "Write this recording for other programs (Ctrl+E)");

@@ -22,6 +22,8 @@ class ExportButton : public QToolButton {
   void setRecording(const QString& path);
   /// Opens the menu, or stops what is under way.
   void press();
+  /// Returns the entries of the menu. They are enabled while an export can begin.
+  QList<QAction*> formats() const { return menu_.actions(); }
 
  Q_SIGNALS:
   /// Reports the result or the progress of an export.

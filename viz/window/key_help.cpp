@@ -24,7 +24,7 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"Ctrl+M", "the merge of the selected token, as a double click on it"},
     {"Ctrl+Shift+P", "all commands, filtered as one types"},
     {"N", "hold at the next divergence, in the order of dependence; in Compare: difference"},
-    {"Alt+←", "back to where a finding or N led away from"},
+    {"Alt+←", "back to where a finding, N or Ctrl+G led away from"},
     {"T", "ring step axis or time axis"},
     {"F", "follow the live head"},
     {"+ −", "speed of the animation"},

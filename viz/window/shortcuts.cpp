@@ -62,12 +62,21 @@ void addRunCommands(const CommandAdder& commands, const ShortcutTargets& to) {
                [&recordings = to.recordings] { recordings.chooseFile(); });
   commands.add("Export the recording, or stop the export", {QKeySequence("Ctrl+E")},
                [&page] { page.topBar()->exporter()->press(); });
+  ExportButton* exporter = page.topBar()->exporter();
+  for (QAction* entry : exporter->formats())
+    commands.add("Export as " + entry->text(), {}, [&page, exporter, entry] {
+      if (entry->isEnabled()) return entry->trigger();
+      page.status()->tell(exporter->toolTip());
+    });
   commands.add("Run again with these settings", {QKeySequence("F5")},
                [&page, &runs = to.runs] { runs.start(page.runPanel()->config()); });
   commands.add("What if: run again beside what is on show", {QKeySequence("F6")},
                [&runs = to.runs] { runs.whatIf(); });
   commands.add("Pause or continue the live run", {QKeySequence("F8")},
                [to] { to.jobs.isShown() ? to.job.pause() : to.runs.pauseOrGo(); });
+  commands.add("Stop the live run", {}, [&engine = to.engine] {
+    if (engine.active()) engine.stop();
+  });
   commands.add("One ring step of the paused run", {QKeySequence("F10")}, [to] {
     to.jobs.isShown() ? to.job.step() : to.engine.step(traces::control::StepUnit::kStage);
   });

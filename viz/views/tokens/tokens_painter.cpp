@@ -183,7 +183,7 @@ void drawDifferences(const TokensCanvas& c) {
     const bool finite = std::isfinite(value);
     bar.setTop(finite ? std::min(zero, y(value)) : lane.top());
     bar.setBottom(finite ? std::max(zero, y(value)) : lane.bottom());
-    c.p.fillRect(bar, value > 0 || !finite ? c.theme.wrong : c.theme.right);
+    c.p.fillRect(bar, finite ? signedColor(value > 0 ? 0.75 : -0.75) : c.theme.wrong);
   }
   c.p.setRenderHint(QPainter::Antialiasing, true);
 }
@@ -193,9 +193,11 @@ QPen borderPen(const TokenBorder& border, const Theme& theme) {
   return border.shard ? QPen(theme.dim, 1.2) : QPen(theme.dim, 1, Qt::DotLine);
 }
 
-/// Draws borders through all lanes, at most one per pixel. A document's border goes before others.
+/// Draws borders through the lanes, not through their titles, and with a gap between two of them. A
+/// document's border goes over others.
 void drawBorders(const TokensCanvas& c) {
-  const double top = c.lanes.loss.top(), bottom = c.lanes.difference.bottom();
+  std::vector<QRectF> lanes = {c.lanes.loss, c.lanes.heat, c.lanes.band};
+  if (c.scene.worst_difference >= 0) lanes.push_back(c.lanes.difference);
   constexpr double kLeastGap = 3;
   for (const bool documents : {false, true}) {
     double drawn = -kLeastGap;
@@ -204,10 +206,12 @@ void drawBorders(const TokensCanvas& c) {
       if (border.document != documents || x - drawn < kLeastGap) continue;
       drawn = x;
       c.p.setPen(borderPen(border, c.theme));
-      c.p.drawLine(QPointF(x, top), QPointF(x, bottom));
+      for (const QRectF& lane : lanes)
+        c.p.drawLine(QPointF(x, lane.top()), QPointF(x, lane.bottom()));
     }
   }
-  const QRectF legend(c.lanes.loss.left(), bottom + 20, c.lanes.loss.width(), 18);
+  const QRectF legend(c.lanes.loss.left(), c.lanes.difference.bottom() + 20, c.lanes.loss.width(),
+                      18);
   write(c.p, legend, "solid line: another rank's shard · dotted: chunk · dashed: document",
         textFont(11), c.theme.dim);
 }
