@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/trace_builder.h"
 #include "tests/viz/indexed_trace.h"
 #include "tests/viz/recorded_ring.h"
 #include "tests/viz/ring_runs.h"
@@ -97,6 +98,28 @@ TEST(TokensSceneTest, DifferencesAreMatchedByTokenAcrossMeshes) {
   EXPECT_NE(said.find("Against b.rscope token 1"), std::string::npos) << said;
   const TokensScene same = sceneFor(*trace, {"a.rscope", lossesIn(*trace), true});
   EXPECT_NE(describe(same).find("Every loss equals that of a.rscope."), std::string::npos);
+}
+
+TEST(TokensSceneTest, AnotherGroupIsComparedByThePlaceInItsBatch) {
+  std::string lines = "run dp=2 cp=1\ngroup dp 0,1\ngroup cp 0\ngroup cp 1\n";
+  for (const char* rank : {"0", "1"}) {
+    const std::string is = std::string(" rank=") + rank;
+    lines += "shard input_ids" + is + " tokens=0-1 full=2x1 local=2x1\n" + "tensor logits" + is +
+             " shape=2x1x2 values=0,0,0," + rank + "\ntensor buffer.labels" + is +
+             " shape=2x1 values=0,1\n";
+  }
+  const auto trace = test::makeTrace(lines);
+  const auto own = traces::tokenLosses(*trace, 0, std::vector{WorldRank::of(0)});
+  const OtherLosses other = {"rank 1",
+                             traces::tokenLosses(*trace, 0, std::vector{WorldRank::of(1)}), false};
+  const TokensScene first = makeTokensScene(*trace, Cursor(), 0, own, other);
+  EXPECT_EQ(first.sequences, 2);
+  ASSERT_EQ(first.points.size(), 1u);
+  EXPECT_EQ(first.points[0].difference(), 0);
+  const TokensScene second = makeTokensScene(*trace, Cursor(), 7, own, other);
+  EXPECT_EQ(second.sequence, 1) << "the last of the batch";
+  ASSERT_EQ(second.points.size(), 1u);
+  EXPECT_NEAR(second.points[0].difference(), std::log(2.0) - std::log(1 + std::exp(-1)), 1e-12);
 }
 
 TEST(TokensSceneTest, SaysWhyThereAreNoLossesOrNoDifferences) {
