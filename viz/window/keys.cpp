@@ -152,7 +152,8 @@ std::vector<KeyCommand> keyCommands() {
   std::vector<KeyCommand> commands;
   for (const TransportKey& key : kTransportKeys)
     if (key.text) commands.push_back({key.text, QKeySequence(key.with | key.key), key.action});
-  for (std::size_t seat = 0; seat < 2 * kDigits; ++seat) {
+  constexpr std::size_t kSeats = std::size_t{2} * kDigits;
+  for (std::size_t seat = 0; seat < kSeats; ++seat) {
     const int digit = static_cast<int>(seat % kDigits);
     const auto with = seat < kDigits ? Qt::NoModifier : Qt::AltModifier;
     commands.push_back({QString("Select rank %1 of the group").arg(seat + 1),
