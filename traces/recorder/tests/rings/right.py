@@ -182,6 +182,32 @@ class StripedRing(Ring):
         return torch.ones(rows, rows, dtype=torch.bool).tril(0 if source <= self.rank else -1)
 
 
+class ChunkedRing(Ring):
+    """Each token attends the earlier tokens of its chunk, as in Llama 4."""
+
+    def attends(self, q, k):
+        """Reports which tokens k each token of q attends."""
+        return (k <= q) & (k // 24 == q // 24)
+
+    def allowed(self, source, rows):
+        first, of_source = (torch.arange(rows) + rank * rows for rank in (self.rank, source))
+        return self.attends(first[:, None], of_source[None])
+
+
+class StreamingRing(ChunkedRing):
+    """Each token attends the first tokens and the last ones before it (Xiao et al. 2023, arXiv:2309.17453)."""
+
+    def attends(self, q, k):
+        return (k <= q) & ((k < 4) | (k > q - 12))
+
+
+class ImageRing(ChunkedRing):
+    """Tokens 20 to 41 are those of an image, which attend each other in both directions."""
+
+    def attends(self, q, k):
+        return (k <= q) | ((q >= 20) & (q < 42) & (k >= 20) & (k < 42))
+
+
 class TiledHeads(ZigzagRing):
     """Query head h attends KV head h mod KV_HEADS, in a model that is never used otherwise."""
 
