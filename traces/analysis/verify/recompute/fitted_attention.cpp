@@ -7,6 +7,7 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
+#include "traces/analysis/verify/recompute/own_keys.h"
 #include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/row_keys.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
@@ -67,6 +68,8 @@ class Fitter {
   }
 
   FittedAttention unknown() const {
+    const auto own = outIsWrong() ? fitOwnKeys(trace_, layer_, selection_, mask_) : std::nullopt;
+    if (own) return as(AttentionFits::kOther, own->layer, mask_, own->words);
     return as(AttentionFits::kNothing, layer_, mask_,
               outIsWrong()
                   ? "the recorded output does not equal attention of the recorded q, k and v with "
@@ -134,10 +137,7 @@ class Fitter {
                          const FittedParts& parts) const {
     const StatedBy by = statedScores(trace_, layer_.pass.layer, layer_.head_dim).by;
     const auto number = [](double value) { return describeSignificant(value, 4); };
-    std::string words = "the recorded output agrees with ";
-    if (parts.scale) words += "the scale " + number(other.scores.scale);
-    if (parts.softcap)
-      words += (parts.scale ? " and " : "") + ("the softcap " + number(other.scores.softcap));
+    std::string words = "the recorded output agrees with " + describeScores(other.scores, parts);
     if (parts.sinks)
       words += (parts.scale ? " and with" : "attention with") + std::string(" sinks (") +
                number(other.fitted_sinks.front()) + " in head 0)";
