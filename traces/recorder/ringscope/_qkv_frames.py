@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of the job that are running and were given q, k and v: attention, also if nothing annotates it."""
+"""The functions of the job that are running and were given q, k and v, or computed them: attention, also if nothing
+annotates it."""
 
 import os
 import re
@@ -23,17 +24,21 @@ _CAUSAL = ("causal", "is_causal")
 _DROPOUT = ("dropout_p", "dropout")
 
 _BACKWARD = torch.autograd.function.BackwardCFunction.apply.__code__
-_arguments = {}  # of functions, by their code: the names of q, k and v; (): it has no such arguments
+_known = {}  # of functions, by their code: the names of q, k and v, and whether all three are arguments
 
 
 def _names_of(code):
-    """Returns the names of the arguments q, k and v of a function of the job."""
-    if code not in _arguments:
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        found = [next(filter(name.fullmatch, names), None) for name in _NAMES]
-        is_own = code.co_filename.startswith(_OWN)
-        _arguments[code] = () if is_own or None in found else tuple(found)
-    return _arguments[code]
+    """Returns the names of q, k and v in a function of the job, and whether they are its arguments. Without such
+    arguments, they are the names of its variables; (): it has none."""
+    if code not in _known:
+        count = code.co_argcount + code.co_kwonlyargcount
+        _known[code] = (), False
+        for names in (code.co_varnames[:count], code.co_varnames):
+            found = [next(filter(name.fullmatch, names), None) for name in _NAMES]
+            if None not in found and not code.co_filename.startswith(_OWN):
+                _known[code] = tuple(found), len(names) == count
+                break
+    return _known[code]
 
 
 def _fit(q, k, v):
@@ -54,20 +59,45 @@ def _fit(q, k, v):
 
 
 class Frame:
-    """A running function with the arguments q, k and v. `ctx` is the context of an autograd.Function's forward."""
+    """A running function with q, k and v. `ctx` is the context of an autograd.Function's forward."""
 
     def __init__(self, frame, q, k, v, given):
         self.frame = frame
         self.q, self.k, self.v = q, k, v
         code = frame.f_code
+        self.names, self.has_arguments = _names_of(code)
         count = code.co_argcount + code.co_kwonlyargcount
         self.given = {name: given.get(name) for name in code.co_varnames[:count]}
         first = given.get(code.co_varnames[0]) if code.co_argcount else None
         self.ctx = first if isinstance(first, torch.autograd.function.FunctionCtx) else None
         # The places of q, k and v among the arguments of apply(), in whose order backward returns gradients.
         names = code.co_varnames[1 : code.co_argcount]
-        own = _names_of(code)
+        own = self.names
         self.places = [names.index(name) for name in own] if self.ctx is not None and set(own) <= set(names) else []
+
+
+def _rows(tensor):
+    return tensor.detach().reshape(-1, tensor.shape[-1])
+
+
+def computed_out(frame):
+    """Returns the variable of a returning function that is out of its q, k and v: the only tensor with the shape of q.
+    Returns None if there are several, or if q or k changed after they were sent, as a later rotary embedding does."""
+    now = frame.frame.f_locals
+    q, k = (now.get(name) for name in frame.names[:2])
+    for before, after in ((frame.q, q), (frame.k, k)):
+        if not isinstance(after, torch.Tensor) or after.shape[-1:] != before.shape[-1:]:
+            return None
+        # What was gathered has the rows of this rank too.
+        if not (_rows(after) == _rows(before)[:1]).all(-1).any() or not (_rows(after) == _rows(before)[-1:]).all(-1).any():
+            return None
+    used = {t.untyped_storage().data_ptr() for t in (frame.q, frame.k, frame.v)}
+    found = {}
+    for tensor in now.values():
+        if type(tensor) is torch.Tensor and tensor.shape == frame.q.shape and tensor.dtype == frame.q.dtype:
+            found.setdefault(tensor.untyped_storage().data_ptr(), tensor)
+    others = [tensor for storage, tensor in found.items() if storage not in used]
+    return others[0] if len(others) == 1 else None
 
 
 def frames():
@@ -82,7 +112,7 @@ def frames():
         if at.f_code is _BACKWARD and not modules:
             return [], at
         modules += is_module_call(at)
-        names = _names_of(at.f_code)
+        names, _ = _names_of(at.f_code)
         if names:
             given = at.f_locals
             q, k, v = map(given.get, names)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention over shards that the job computes itself without annotations: a function that is given q, k and v, and that
-sends one of them to other ranks."""
+"""Attention over shards that the job computes itself without annotations: a function that is given q, k and v, or
+computes them, and that sends one of them to other ranks."""
 
 import math
 import sys
@@ -9,7 +9,7 @@ import torch
 
 from ._layers import in_backward
 from ._operators import tensors_in
-from ._qkv_frames import arguments, frames
+from ._qkv_frames import arguments, computed_out, frames
 from ._session import observer
 
 KINDS = (  # of collectives and messages that move q, k or v
@@ -69,6 +69,7 @@ class Recognition:
     def __init__(self, session, annotations):
         self.session = session
         self._annotations = annotations
+        self._computed = None, None  # the attention that began with variables of a function, and the frame
         self._backwards = {}  # by ctx: its class, the forward and the places of q, k and v among the gradients
         self._step = -1
         self._told = False
@@ -78,6 +79,10 @@ class Recognition:
         call = self._annotations.current.call
         if call is not None and call.is_followed and not in_backward():
             self._annotations.end({})  # some input got no gradient
+            call = None
+        if call is not None and self._is_past(call):
+            sys.setprofile(None)
+            self._annotations.end({})
             call = None
         if operator.kind not in (*KINDS, *SUMS) or call is not None:
             return
@@ -90,6 +95,14 @@ class Recognition:
         if call is not None:
             self._at_return(frame, lambda result: self._annotations.current.call is call and ended(result))
 
+    def _is_past(self, call):
+        """Reports whether a function that computes several layers has another q by now."""
+        begun, frame = self._computed
+        if begun is not call:
+            return False
+        q = frame.frame.f_locals.get(frame.names[0])
+        return q is not frame.q and getattr(q, "shape", None) == frame.q.shape and not torch.equal(q, frame.q)
+
     @observer
     def find(self, kind, args, process_group):
         """Returns the frame of the attention, a function that begins it, and a function for the frame's result."""
@@ -100,6 +113,7 @@ class Recognition:
             return None
         sent = [_content(found) for found in map(tensors_in, args) if found]
         running = [frame for frame in running if self._sends(frame, kind, sent)]
+        running = [frame for frame in running if frame.has_arguments] or running[-1:]
         if not running or sys.getprofile() is not None:
             return None
         frame = next((frame for frame in running if frame.ctx is not None), running[0])
@@ -133,12 +147,17 @@ class Recognition:
             self._annotations.recognised(q, k, v, process_group, layout, said, frame.ctx is None)
             if self._annotations.current.call is not None and frame.ctx is not None:
                 self._remember(frame)
+            if not frame.has_arguments:
+                self._computed = self._annotations.current.call, frame
 
         def ended(result):
+            if not frame.has_arguments:
+                self._computed = None, None
+                return self._annotations.end({"out": computed_out(frame)})
             split = None if layout == "bhsd" else self._split(result, q)
             if split is not None:
                 self._annotations.current.call.inputs = {}  # autograd does not know this view of the result
-            self._annotations.end({"out": self._out(result if split is None else split, q)})
+            return self._annotations.end({"out": self._out(result if split is None else split, q)})
 
         return frame.frame, begins, ended
 
