@@ -17,6 +17,8 @@ from jobs import HERE, PACKAGE, findings, missing, path_of, program, table, torc
 STRANGERS = os.path.join(HERE, "strangers")
 _SAMPLE = (
     "Sums",
+    "LayersInALoop",
+    "GatheredWithoutGradients",
     "AloneInAMicrobatch",
     "RestartedRotations",
     "LossTimesCp",
@@ -42,6 +44,7 @@ def strangers():
     """Returns (name, processes, findings that are right, whether it fails) of each case; {None} for a right job."""
     sys.path[:0] = [STRANGERS, PACKAGE]
     try:
+        import inline
         import right
         import right_batches
         import right_losses
@@ -50,10 +53,10 @@ def strangers():
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, right_batches, right_losses, wrong, wrong_losses):
+    for module in (right, inline, right_batches, right_losses, wrong, wrong_losses):
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
-                found = case.finding if module in (wrong, wrong_losses) else None
+                found = case.finding
                 processes = 2 if case.dp == 1 else 2 * case.dp
                 cases.append((name, processes, set(found) if isinstance(found, tuple) else {found}, case.fails))
     return cases

@@ -177,11 +177,12 @@ class Job:
 
 
 if __name__ == "__main__":
+    import inline
     import right
     import right_batches
     import right_losses
     import wrong
     import wrong_losses
 
-    modules = (right, right_batches, right_losses, wrong, wrong_losses)
+    modules = (right, inline, right_batches, right_losses, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
