@@ -271,8 +271,12 @@ std::string toText(const TraceCheck& check) {
     text += "– " + describeCount(check.without_values, "layer") +
             " of other training steps: recorded without values\n";
   if (check.compared() == 0) return text + "– Nothing could be recomputed\n";
-  return text + (check.right() ? "✓ All that could be recomputed is within rounding\n"
-                               : "✗ Some of it is not what was meant\n");
+  if (!check.right()) return text + "✗ Some of it is not what was meant\n";
+  const std::int64_t unjudged =
+      std::ranges::count(check.layers, AttentionFits::kNothing, &LayerCheck::fits);
+  if (unjudged == 0) return text + "✓ All that could be recomputed is within rounding\n";
+  return text + "– All that could be judged is within rounding; the attention of " +
+         describeCount(unjudged, "layer") + " could not be judged\n";
 }
 
 }  // namespace ringscope::traces

@@ -130,6 +130,8 @@ class LogitsGradient:
         # The gradient of a nearly certain label is little more than rounding.
         is_clear = squares >= squares.max() * 1e-2
         clear = weight[is_clear]
+        if not clear.numel():  # no number of the gradient is finite
+            return {"rows": 0, "weight": {}, "off": None, "product": None, **facts}
         if self._counts_rows:
             facts["each"] = self._rows[some][is_clear].tolist(), clear.tolist()
         mean = (got * expected).sum() / squares.sum()
