@@ -78,7 +78,7 @@ TEST(DoctorChecksTest, AdviceBeginsWithTheRemedyThatGainsMost) {
             "`ringscope.log(loss=loss)` after the reduction: 2 more checks, and 1 with what else "
             "they need");
   EXPECT_EQ(describe(advice[1]), "`ringscope.record(…, values=\"all\")`: 1 more check");
-  EXPECT_EQ(describe(advice[2]), "1 check for which no option or line is known to help");
+  EXPECT_EQ(describe(advice[2]), "1 check with needs of its own");
 }
 
 TEST(DoctorChecksTest, ARuleThatNeedsTwoRemediesIsUnderTheFirst) {
