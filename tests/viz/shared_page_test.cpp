@@ -8,6 +8,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/places.h"
 #include "tests/support/run_program.h"
+#include "tests/support/trace_builder.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/exchange/import/open_trace.h"
 #include "viz/share/report_file.h"
@@ -190,6 +191,24 @@ TEST_F(SharedPageTest, NamesOfRecordingsAreNoMarkup) {
     ++scripts;
   EXPECT_EQ(scripts, 2u) << "the data and the player";
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+TEST_F(SharedPageTest, NamesWithinRecordingsAreNoMarkup) {
+  session.open(test::makeTrace(R"(
+      run cp=2 strategy=ring mask=causal seq_len=8
+      group cp 0,1
+      shard input_ids rank=0 tokens=0-4
+      shard input_ids rank=1 tokens=4-8
+      attend rank=0 layer=0 stage=0 source=0 piece=0 q=0-4 k=0-4 time=10-20
+      attend rank=1 layer=0 stage=0 source=1 piece=0 q=0-4 k=0-4 time=10-20
+      diff grad.</script><img> ratio=900
+      end)"),
+               "hostile", false);
+  session.setDiagnosis(traces::diagnose(session.trace()));
+  writeSharedPage(session, "hostile", {{"diff"}, {}, {}}, file, [] { return true; });
+  const std::string page = text();
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_NE(page.find("grad.&lt;/script&gt;&lt;img&gt;"), std::string::npos);
 }
 
 TEST_F(SharedPageTest, AReportHasAPictureForEachFinding) {

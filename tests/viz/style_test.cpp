@@ -2,6 +2,7 @@
 // Colours, the places of cards, and a run's settings: tests that need Qt and no window.
 #include <gtest/gtest.h>
 
+#include <QFile>
 #include <QRegularExpression>
 #include <QSet>
 #include <cmath>
@@ -93,6 +94,12 @@ TEST(RingLayoutTest, CardsOfUpToSixteenRanksDoNotOverlapAndLieInTheArea) {
               << ranks << ": " << a << " and " << b << " on " << size.width();
       }
     }
+}
+
+TEST(ThemeTest, TheFontsComeWithTheProgram) {
+  loadFonts();
+  for (const char* font : {"Inter-Regular.otf", "Inter-Bold.otf", "JetBrainsMono-Regular.ttf"})
+    EXPECT_TRUE(QFile::exists(QString(":/fonts/") + font)) << font;
 }
 
 }  // namespace

@@ -8,6 +8,12 @@
 #include "traces/format/schema/names.h"
 #include "viz/style/palette.h"
 
+/// Links the bundled fonts into the program. The linker leaves a static library's resources out
+/// otherwise, and the macro must stand outside of a namespace.
+static void linkFonts() {
+  Q_INIT_RESOURCE(fonts);
+}
+
 namespace ringscope::viz {
 namespace {
 
@@ -88,6 +94,7 @@ double contrast(const QColor& a, const QColor& b) {
 }
 
 void loadFonts() {
+  linkFonts();
   QDirIterator fonts(":/fonts");
   while (fonts.hasNext()) QFontDatabase::addApplicationFont(fonts.next());
 }
