@@ -244,8 +244,9 @@ int run(viz::Application& app, const Options& options) {
 /// screenshots are drawn at twice the pixel density, as on high-density screens.
 void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
-  const int at = static_cast<int>(arguments.indexOf(QRegularExpression(
-      "^(-o.*|--((screenshot|explain|output|export-html|export-report|export-picture)(=.*)?|list-views|help))$")));
+  const int at = static_cast<int>(arguments.indexOf(
+      QRegularExpression("^(-o.*|--((screenshot|explain|output|export-html|export-report|export-"
+                         "picture)(=.*)?|list-views|help))$")));
   if (at < 0 || (arguments.contains("--listen") && !arguments.contains("--help"))) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));
