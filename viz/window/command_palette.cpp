@@ -124,9 +124,11 @@ void CommandPalette::place() {
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::Resize && isVisible()) place();
-  if (watched == field_ && event->type() == QEvent::FocusOut &&
-      static_cast<QFocusEvent*>(event)->reason() != Qt::ActiveWindowFocusReason)
-    hide();
+  if (watched == field_ && event->type() == QEvent::FocusOut) {
+    // The window may lose the focus for a while, and so may the field to its own menu.
+    const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
+    if (reason != Qt::ActiveWindowFocusReason && reason != Qt::PopupFocusReason) hide();
+  }
   return QFrame::eventFilter(watched, event);
 }
 

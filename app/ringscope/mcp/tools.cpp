@@ -168,7 +168,8 @@ const std::vector<Tool>& tools() {
               {"file"}),
        [](const json& a, const AllowedFiles& files) { return report("diff", a, files); }},
       {"query",
-       "Runs one SELECT over events, hops, tensors, memory, shards, diffs, findings and tokens, and "
+       "Runs one SELECT over events, hops, tensors, memory, shards, diffs, findings and tokens, "
+       "and "
        "answers with JSON rows. `tables` lists the columns.",
        schema(reading({{"sql", text("One SELECT of SQLite")},
                        {"named", text("The name of a prepared query, instead of sql")},
