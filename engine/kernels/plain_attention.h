@@ -15,8 +15,8 @@ at::Tensor atRefusedPairs(const Piece& piece, const at::Scalar& value, at::Scala
 /// in `gradient`. The result is [B, heads, keys, d].
 at::Tensor perKeyHead(const at::Tensor& gradient, const at::Tensor& k);
 
-/// Attends one piece with matrix products, a few rows at a time, for cases that no fused kernel of
-/// the device supports (dropout, a softcap; tile masks and fp64 on a GPU). Shapes and results are
+/// Attends one piece with matrix products, a few rows at a time. No fused kernel of the device
+/// supports dropout or a softcap, and none of a GPU tile masks or fp64. Shapes and results are
 /// those of attendPiece, with out in fp32 (fp64 for fp64 inputs). The rows of `places` are the rows
 /// of q and k.
 AttentionResult attendPiecePlain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -46,9 +46,9 @@ struct LlamaConfig {
 
   /// Returns how scores of attention follow from q·k.
   traces::ScoreRule scoreRule() const;
-  /// Reports whether the model is a Gemma 2. Such a model scales the embedded tokens by
-  /// sqrt(hidden_size), multiplies normed values by 1 + weight, has two more norms per layer, and
-  /// GELU in place of SiLU (Gemma Team 2024, arXiv:2408.00118).
+  /// Reports whether the model is a Gemma 2 (Gemma Team 2024, arXiv:2408.00118). It scales the
+  /// embedded tokens by sqrt(hidden_size) and multiplies normed values by 1 + weight. It has two
+  /// more norms per layer, and GELU in place of SiLU.
   bool isGemma2() const { return family == LlamaFamily::kGemma2; }
 
   /// Parses the text of config.json; errors call it `source`. Reads the rotary base from

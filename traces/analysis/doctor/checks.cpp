@@ -75,7 +75,8 @@ std::vector<Advice> adviceFrom(const Diagnosis& diagnosis) {
 std::string describe(const Advice& advice) {
   const auto count = static_cast<std::int64_t>(advice.checks.size());
   if (!advice.remedy)
-    return describeCount(count, "check") + " with needs of " + (count == 1 ? "its" : "their") + " own";
+    return describeCount(count, "check") + " with needs of " + (count == 1 ? "its" : "their") +
+           " own";
   const std::string added = describe(*advice.remedy) + ": ";
   if (advice.alone == count) return added + describeMore(count);
   if (advice.alone == 0) return added + describeMore(count) + ", with what else they need";

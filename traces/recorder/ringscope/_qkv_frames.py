@@ -88,7 +88,7 @@ def computed_out(frame):
     for before, after in ((frame.q, q), (frame.k, k)):
         if not isinstance(after, torch.Tensor) or after.shape[-1:] != before.shape[-1:]:
             return None
-        # What was gathered has the rows of this rank too.
+        # Gathered tensors have the rows of this rank too.
         if not (_rows(after) == _rows(before)[:1]).all(-1).any() or not (_rows(after) == _rows(before)[-1:]).all(-1).any():
             return None
     used = {t.untyped_storage().data_ptr() for t in (frame.q, frame.k, frame.v)}

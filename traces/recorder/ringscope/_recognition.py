@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention over shards that the job computes itself without annotations: a function that is given q, k and v, or
-computes them, and that sends one of them to other ranks."""
+"""Attention over shards that the job computes itself without annotations. It is a function with q, k and v that sends
+one of them to other ranks."""
 
 import math
 import sys

@@ -102,8 +102,8 @@ def attention(
     block(), because the recorder sees PyTorch's operator. If autograd runs its backward, the recorder recognizes it
     by the gradients of q, k, v and out.
 
-    q, k, v, out: This rank's shard, as are the gradients: [B, H, S, D], [B, S, H, D] with layout="bshd", or [S, B, H, D] with layout="sbhd". k and v
-        may have fewer heads than q. A packed [T, H, D] is not supported; give it a batch dimension of 1.
+    q, k, v, out: This rank's shard, as are the gradients: [B, H, S, D]. With layout="bshd" they are [B, S, H, D], and
+        with "sbhd" [S, B, H, D]. k and v may have fewer heads than q. A packed [T, H, D] is not supported; give it a batch dimension of 1.
     lse: The natural logarithm of the sum of exp of out's scores, [B, H, S]. [B, S, H] and a last dimension of 1 are
         also accepted. None if it is not available.
     group: The process group of the attention; None: all ranks.

@@ -24,9 +24,9 @@ struct RowOfUnknownKeys {
 /// are more, the first run begins at key 0 and the last one ends at the key `own`.
 std::optional<std::vector<TokenRun>> findRowKeys(const RowOfUnknownKeys& row, std::int64_t own);
 
-/// Returns a sentence about the keys that wrong rows of out attend; nullopt when some looked-at row
-/// is no attention of up to two runs of keys. `out` compares all rows of the selection with the
-/// stated mask.
+/// Returns a sentence about the keys that wrong rows of out attend. Returns nullopt when a row of
+/// the sample is no attention of up to two runs of keys. `out` compares all rows of the selection
+/// with the stated mask.
 std::optional<std::string> findOtherKeys(const Trace& trace, const LayerTensors& layer,
                                          const Selection& selection, const TensorCheck& out);
 

@@ -41,8 +41,8 @@ void agreeOnWorldSize(std::vector<ProfiledJob>& jobs) {
   }
 }
 
-/// Clears numbers of calls. Those of different tools are not comparable, so calls are matched in
-/// their order.
+/// Clears numbers of calls. The numbers of different tools are not comparable, so calls are matched
+/// in their order.
 void clearNumbers(ProfiledJob& job) {
   for (ProfiledRank& rank : job.ranks)
     for (Call& call : rank.calls) call.sequence = -1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right and wrong cases of job.py whose attention has no function of its own: a layer computes q, k and v, gathers keys
-and values, and attends, all in one function."""
+"""Right and wrong cases of job.py whose attention has no function of its own. A layer computes q, k and v, gathers keys
+and values, and attends."""
 
 import torch
 import torch.distributed as dist
