@@ -28,8 +28,11 @@ std::string linksHtml(const Finding& finding) {
   for (const std::string& link : finding.fix.links) {
     if (!link.starts_with("https://")) continue;
     const std::string address = escapeHtml(link);
-    text +=
-        "<li><a rel=\"noopener noreferrer\" href=\"" + address + "\">" + address + "</a></li>\n";
+    text += "<li><a rel=\"noopener noreferrer\" href=\"";
+    text += address;
+    text += "\">";
+    text += address;
+    text += "</a></li>\n";
   }
   return text.empty() ? "" : "<ul>\n" + text + "</ul>\n";
 }
