@@ -51,8 +51,8 @@ void signOfScores(Seams& seams) {
 /// dk lacks it.
 void scaleOnTheWrongSide(Seams& seams) {
   changeInputs<2, 0, 1>(seams, [](const SeamPlace&, BackwardInputs& in) {
-    in.q = in.q / in.scale;
-    in.k = in.k * in.scale;
+    in.q = in.q / in.rule.scale;
+    in.k = in.k * in.rule.scale;
   });
 }
 
