@@ -22,7 +22,9 @@ struct OwnBatch {
   Tokens ids, targets, positions;  ///< row-major; empty: not recorded
   std::int64_t ignored = -100;
 
-  std::int64_t rows() const { return ids_line->wholes("shape").front(); }
+  /// Reports whether the ids are those of one packed sequence, [T].
+  bool isPacked() const { return ids_line->wholes("shape").size() == 1; }
+  std::int64_t rows() const { return isPacked() ? 1 : ids_line->wholes("shape").front(); }
   std::int64_t tokens() const { return std::ssize(ids) / rows(); }
 };
 
@@ -58,7 +60,8 @@ class BatchReader {
       OwnBatch& batch = own[line.place(Direction::kForward).train_step];
       if (line.kind() == "embedding" && !batch.ids_line) {
         batch.ids_line = lines.of(line.whole("ids"));
-        if (!batch.ids_line || batch.ids_line->wholes("shape").size() != 2)
+        const auto dims = batch.ids_line ? batch.ids_line->wholes("shape").size() : 0;
+        if (dims != 1 && dims != 2)
           batch.ids_line = nullptr;
         else
           batch.ids = readIntegers(job_, *batch.ids_line, rank.hash);
@@ -163,13 +166,15 @@ nlohmann::json runsOf(const Tokens& tokens) {
 nlohmann::json shardLine(const OwnBatch& own, std::int32_t step, const Tokens& tokens,
                          std::int64_t ranks) {
   const std::int64_t rows = own.rows(), length = own.tokens();
+  std::vector<std::int64_t> full{rows, length * ranks}, local{rows, length};
+  if (own.isPacked()) full = {length * ranks}, local = {length};
   return {{"line", "buffer"},
           {"step", step},
           {"name", "input_ids"},
           {"named_by", "recognition"},
-          {"seq_dim", 1},
-          {"full_shape", {rows, length * ranks}},
-          {"local_shape", {rows, length}},
+          {"seq_dim", own.isPacked() ? 0 : 1},
+          {"full_shape", full},
+          {"local_shape", local},
           {"shard", own.ids_line->whole("id")},
           {"tokens", runsOf(tokens)},
           {"balance", ""}};
