@@ -106,5 +106,28 @@ TEST(ImportRecognised, OperatorsThatAttendedTheOwnBlockAreLeftOut) {
   EXPECT_EQ(job.open()->tensors().size(), before);
 }
 
+TEST(ImportRecognised, AHopThatOneRankDidNotRecogniseIsNotDropped) {
+  const Unannotated job;
+  job.changeAll(test::kRankFiles[1], {{R"("line":"hop")", R"("line":"other")"}});
+  const auto trace = job.open();
+  const Diagnosis diagnosis = diagnose(*trace);
+  EXPECT_TRUE(diagnosis.findings().empty()) << toText(diagnosis);
+  const auto entry =
+      std::ranges::find(diagnosis.entries, std::string("dropped_hop"), &Diagnosis::Entry::rule);
+  EXPECT_EQ(entry->result.verdict, Verdict::kNotObservable);
+}
+
+TEST(ImportRecognised, AttentionWithoutARecordedOutIsNotJudged) {
+  const Unannotated job;
+  for (const char* file : test::kRankFiles)
+    job.changeAll(file, {{R"("what":"out")", R"("what":"other")"}, {R"("scale":)", R"("other":)"}});
+  const auto trace = job.open();
+  EXPECT_TRUE(diagnose(*trace).findings().empty());
+  const auto members = trace->groupContaining(rank(0), GroupAxis::kCp)->members;
+  const LayerCheck check = checkLayer(*trace, {0, Layer::of(0)}, members, 1e9);
+  EXPECT_TRUE(check.tensors.empty());
+  EXPECT_EQ(check.fits, AttentionFits::kNothing);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
 #include "traces/analysis/verify/recompute/own_keys.h"
 #include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/row_keys.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
+#include "traces/analysis/verify/recompute/unstated_mask.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/recorder_request.h"
 
@@ -30,8 +30,17 @@ class Fitter {
 
   /// Finds the meant part that the attention lacks, where everything that was meant is stated.
   FittedAttention findMissing() const {
-    const auto dropped = outIsWrong() ? withoutPart(mask_) : std::nullopt;
-    return dropped.value_or(as(AttentionFits::kStated, layer_, mask_, ""));
+    const auto dropped =
+        outIsWrong() ? findDropped(trace_, layer_, selection_, mask_) : std::nullopt;
+    return dropped ? lacking(*dropped) : as(AttentionFits::kStated, layer_, mask_, "");
+  }
+
+  /// Returns the stated attention, if somebody states it.
+  FittedAttention withoutOut() const {
+    if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by != StatedBy::kNobody)
+      return as(AttentionFits::kStated, layer_, mask_, "");
+    return as(AttentionFits::kNothing, layer_, mask_,
+              "out is not recorded, and nothing recorded states what was meant");
   }
 
   FittedAttention find() const {
@@ -53,7 +62,8 @@ class Fitter {
                     " that the position ids show");
     const auto masks = documents.empty() ? std::vector{mask_} : std::vector{mask_, by_document};
     for (const AttentionMask& mask : masks)
-      if (auto unstated = withUnstatedMask(mask)) return *unstated;
+      if (auto unstated = findUnstatedMask(trace_, layer_, selection_, mask))
+        return withMask(*unstated);
     for (const AttentionMask& mask : masks)
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
@@ -103,19 +113,18 @@ class Fitter {
     return found;
   }
 
-  std::optional<FittedAttention> withoutPart(const AttentionMask& mask) const {
-    const auto dropped = findDropped(trace_, layer_, selection_, mask);
-    return dropped ? std::optional(lacking(*dropped)) : std::nullopt;
-  }
   FittedAttention lacking(const DroppedAttention& dropped) const {
-    FittedAttention found = as(AttentionFits::kUnmeant, layer_, mask_,
-                               "the recorded output agrees with " + dropped.words);
-    found.dropped = dropped.part;
-    return found;
+    return {AttentionFits::kUnmeant,
+            layer_,
+            mask_,
+            {},
+            "the recorded output agrees with " + dropped.words,
+            dropped.part};
   }
 
   std::optional<FittedAttention> withOtherScores(const AttentionMask& mask) const {
-    if (auto dropped = withoutPart(mask)) return dropped;
+    if (const auto dropped = findDropped(trace_, layer_, selection_, mask))
+      return lacking(*dropped);
     constexpr FittedParts kTried[] = {
         {true, false, false}, {false, false, true}, {false, true, false}, {true, false, true},
         {true, true, false},  {false, true, true},  {true, true, true}};
@@ -155,63 +164,9 @@ class Fitter {
                    : as(AttentionFits::kOther, other, mask, words);
   }
 
-  /// Returns the tokens of rows that are wrong under a mask, ascending.
-  std::vector<std::int64_t> wrongTokens(const AttentionMask& mask) const {
-    const TensorCheck out = compared(layer_, mask);
-    std::set<std::int64_t> tokens;
-    for (std::size_t row = 0; row < out.ratios.size(); ++row)
-      if (out.ratios[row] > 1) tokens.insert(tokenAt(row));
-    return {tokens.begin(), tokens.end()};
-  }
-  std::int64_t tokenAt(std::size_t row) const {
-    return layer_.tokens[selection_.rows[row % selection_.rows.size()]].value();
-  }
-
-  /// Tries masks that recognised attention may have without stating them: a sliding window, and a
-  /// prefix whose tokens attend all of it.
-  std::optional<FittedAttention> withUnstatedMask(const AttentionMask& mask) const {
-    if (!hasRecognisedAttention(trace_) || !mask_.causal || mask_.window > 0) return std::nullopt;
-    const std::vector<std::int64_t> wrong = wrongTokens(mask);
-    if (wrong.empty()) return std::nullopt;
-    // The first wrong row lies behind the window, by little if far keys weigh little.
-    constexpr std::int64_t kMostTries = 8;
-    const std::int64_t widest = wrong.front() - mask.keysFor(TokenIndex::of(wrong.front())).begin;
-    for (std::int64_t tried = 0; tried < std::min(kMostTries, widest); ++tried)
-      if (auto found = withWindow(mask, widest - tried)) return found;
-    for (std::int64_t prefix = wrong.back() + 2; prefix < wrong.back() + 2 + kMostTries; ++prefix)
-      if (!mask.by_document && agreesWithPrefix(prefix))
-        return as(AttentionFits::kNothing, layer_, mask_,
-                  "the recorded output agrees with attention whose first " +
-                      describeCount(prefix, "token") +
-                      " attend all of each other, which nothing recorded states");
-    return std::nullopt;
-  }
-
-  /// Tries a sliding window, and narrower ones as long as the output agrees with them too.
-  std::optional<FittedAttention> withWindow(AttentionMask mask, std::int64_t window) const {
-    mask.window = window;
-    if (!agrees(layer_, mask)) return std::nullopt;
-    FittedAttention found = as(AttentionFits::kOther, layer_, mask, "");
-    constexpr std::int64_t kMost = 64;
-    while (--mask.window > std::max<std::int64_t>(0, window - kMost) && agrees(layer_, mask))
-      found.other_masks.push_back(mask);
-    const std::string narrowest = std::to_string(mask.window + 1);
-    found.words = "the recorded output agrees with " +
-                  (found.other_masks.empty() ? "a sliding window of "
-                                             : "sliding windows of " + narrowest + " to ") +
-                  describeCount(window, "key") + ", which nothing recorded states";
-    return found;
-  }
-
-  /// Reports whether the rows of a prefix agree with attention of all its keys.
-  bool agreesWithPrefix(std::int64_t prefix) const {
-    const std::int64_t length = layer_.tokens.back().value() + 1;
-    if (prefix >= length) return false;
-    const AttentionMask halves{false, 0, true, {{0, prefix}, {prefix, length}}};
-    const TensorCheck out = compared(layer_, halves);
-    for (std::size_t row = 0; row < out.ratios.size(); ++row)
-      if (tokenAt(row) < prefix && !(out.ratios[row] <= 1)) return false;
-    return true;
+  FittedAttention withMask(const UnstatedMask& unstated) const {
+    return {unstated.is_prefix ? AttentionFits::kNothing : AttentionFits::kOther, layer_,
+            unstated.mask, unstated.narrower, unstated.words};
   }
 
   /// Tries keys of each row by themselves. Attention that was recognised may have any mask.
@@ -272,8 +227,10 @@ class Fitter {
       if (!(out.ratios[row] <= 1)) last = std::max(last, layer_.tokens[token].value());
     }
     return std::ranges::any_of(last_wrong, [&](const auto& rank) {
-      return rank.second < 0 || agreesWithPrefix(rank.second + 1) ||
-             agreesWithPrefix(rank.second + 2);
+      const auto agrees_to = [&](std::int64_t token) {
+        return agreesWithPrefix(trace_, layer_, selection_, token);
+      };
+      return rank.second < 0 || agrees_to(rank.second + 1) || agrees_to(rank.second + 2);
     });
   }
 
@@ -292,7 +249,9 @@ FittedAttention fitAttention(const Trace& trace, const LayerTensors& layer,
   const Fitter fitter(trace, layer, selection, mask, stated);
   // Runs of the engine declare all that was meant.
   const bool is_declared = !trace.run() || trace.run()->command != Command::kImport;
-  return is_declared ? fitter.findMissing() : fitter.find();
+  if (is_declared) return fitter.findMissing();
+  const bool has_out = std::ranges::count(stated, TensorKind::kOut, &TensorCheck::kind) > 0;
+  return has_out ? fitter.find() : fitter.withoutOut();
 }
 
 }  // namespace ringscope::traces

@@ -107,19 +107,65 @@ std::vector<WorldRank> cpMembers(const RankLines& rank) {
   return {};
 }
 
-/// Returns the mesh of a job without a recorded one: cp follows from its process groups, and
-/// everything else is dp.
+/// Returns the hash of the token ids that a rank embedded first; empty: it is not recorded.
+std::string firstIds(const RankLines& rank) {
+  std::int64_t id = -1;
+  for (const Line& line : rank.lines)
+    if (id < 0 && line.kind() == "embedding") id = line.whole("ids");
+  for (const Line& line : rank.lines)
+    if (id >= 0 && line.kind() == "tensor" && line.whole("id") == id) return line.text("hash");
+  return "";
+}
+
+/// Reports whether two ranks have different gradients of one name, as ranks do that hold parts of
+/// the weights.
+bool differInGradients(const RankLines& one, const RankLines& other) {
+  std::map<std::string, std::string> hashes;
+  for (const Line& line : one.lines)
+    if (line.kind() == "tensor" && line.text("what") == "grad")
+      hashes.try_emplace(line.text("name"), line.text("hash"));
+  return std::ranges::any_of(other.lines, [&](const Line& line) {
+    if (line.kind() != "tensor" || line.text("what") != "grad") return false;
+    const auto same = hashes.find(line.text("name"));
+    return same != hashes.end() && same->second != line.text("hash");
+  });
+}
+
+const RankLines* findRank(const RecordedJob& job, WorldRank rank) {
+  const auto found = std::ranges::find(job.ranks, rank, &RankLines::rank);
+  return found == job.ranks.end() ? nullptr : &*found;
+}
+
+/// Reports whether two cp groups train on the same tokens with different parts of the weights.
+bool shareTokens(const RecordedJob& job, const std::vector<WorldRank>& one,
+                 const std::vector<WorldRank>& other) {
+  const RankLines *first = findRank(job, one.front()), *second = findRank(job, other.front());
+  if (!first || !second || firstIds(*first).empty()) return false;
+  return firstIds(*first) == firstIds(*second) && differInGradients(*first, *second);
+}
+
+/// Returns the mesh of a job without a recorded one. The process groups of attention are cp groups.
+/// Groups that train on the same tokens with different weights are tp, and others dp.
 Mesh meshOfGroups(const RecordedJob& job) {
   std::set<std::vector<WorldRank>> groups;
   for (const RankLines& rank : job.ranks)
     if (auto members = cpMembers(rank); !members.empty()) groups.insert(std::move(members));
-  Mesh mesh{{}, {Axis::kDp, Axis::kCp}};
-  std::size_t replica = 0;
+  std::vector<std::vector<std::vector<WorldRank>>> replicas;
   for (const auto& members : groups) {
     if (members.size() != groups.begin()->size()) return {};
-    for (std::size_t seat = 0; seat < members.size(); ++seat)
-      mesh.seats.push_back({members[seat], {replica, seat}});
-    ++replica;
+    const auto same = std::ranges::find_if(
+        replicas, [&](const auto& replica) { return shareTokens(job, replica.front(), members); });
+    if (same == replicas.end())
+      replicas.push_back({members});
+    else
+      same->push_back(members);
+  }
+  Mesh mesh{{}, {Axis::kDp, Axis::kCp, Axis::kTp}};
+  for (std::size_t dp = 0; dp < replicas.size(); ++dp) {
+    if (replicas[dp].size() != replicas.front().size()) return {};
+    for (std::size_t tp = 0; tp < replicas[dp].size(); ++tp)
+      for (std::size_t seat = 0; seat < replicas[dp][tp].size(); ++seat)
+        mesh.seats.push_back({replicas[dp][tp][seat], {dp, seat, tp}});
   }
   return mesh;
 }
