@@ -14,7 +14,7 @@ const std::string kValues = "tensor out layer=0 step=0 shape=2 values=1,2\n",
 
 TEST(ReachTest, ReportsStepsWithoutValues) {
   const auto trace = test::makeTrace("run cp=2 seq_len=4\n" + kValues + kStats + "end\n");
-  EXPECT_EQ(reachOfValues(*trace),
+  EXPECT_EQ(describeReach(Readings(*trace)),
             "Values of attention were kept of step 0 alone, of 2 recorded training steps: a "
             "mistake of the "
             "others shows only as far as events and statistics tell.");
@@ -25,15 +25,17 @@ TEST(ReachTest, ReportsStepsWithoutValues) {
 
 TEST(ReachTest, AStepOfWhichNoTensorWasKeptCounts) {
   const std::string later = "attend rank=0 layer=0 step=1 stage=0 source=0 q=0-2 k=0-2\n";
-  EXPECT_NE(reachOfValues(*test::makeTrace("run cp=2 seq_len=4\n" + kValues + later)), "");
+  EXPECT_NE(describeReach(Readings(*test::makeTrace("run cp=2 seq_len=4\n" + kValues + later))),
+            "");
   const std::string ids = "tensor buffer.input_ids rank=0 step=1 shape=1x2 values=1,2\n";
-  EXPECT_NE(reachOfValues(*test::makeTrace("run cp=2 seq_len=4\n" + kValues + later + ids)), "")
+  EXPECT_NE(
+      describeReach(Readings(*test::makeTrace("run cp=2 seq_len=4\n" + kValues + later + ids))), "")
       << "every capture keeps the tokens";
 }
 
 TEST(ReachTest, ReportsNothingWhenAllStepsOrNoneHaveValues) {
-  EXPECT_EQ(reachOfValues(*test::makeTrace("run cp=2 seq_len=4\n" + kValues)), "");
-  EXPECT_EQ(reachOfValues(*test::makeTrace("run cp=2 seq_len=4\n" + kStats)), "");
+  EXPECT_EQ(describeReach(Readings(*test::makeTrace("run cp=2 seq_len=4\n" + kValues))), "");
+  EXPECT_EQ(describeReach(Readings(*test::makeTrace("run cp=2 seq_len=4\n" + kStats))), "");
   EXPECT_EQ(toText(diagnose(*test::makeTrace("run cp=2 seq_len=4\nend\n"))).find("were kept of"),
             std::string::npos);
 }

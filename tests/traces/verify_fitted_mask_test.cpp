@@ -172,5 +172,44 @@ TEST(VerifyFittedMaskTest, RecognisedAttentionMayAddIn16Bits) {
   EXPECT_NE(widened().find("limits are 24 times"), std::string::npos) << widened();
 }
 
+TEST(VerifyFittedMaskTest, AttentionOfOtherKeysIsNotJudgedWhereNothingStatesTheMask) {
+  LayerSpec spec = importedLayer();
+  spec.intent = "mask=documents documents=0-24,24-40,40-64";
+  const LayerCheck layer = checkRecognised(RecordedLayer(spec));
+  EXPECT_EQ(layer.fits, AttentionFits::kNothing);
+  EXPECT_TRUE(layer.tensors.empty());
+  EXPECT_NE(layer.fits_words.find("the row of token 24 attends token 24"), std::string::npos)
+      << layer.fits_words;
+  EXPECT_GT(checkRecognised(RecordedLayer(spec), "annotated").worstRatio(), 1);
+}
+
+TEST(VerifyFittedMaskTest, ARowThatIsNoAttentionOfAnyKeysIsWrong) {
+  LayerSpec spec = importedLayer();
+  RecordedLayer recorded(spec);
+  for (std::int64_t token = 30; token < 64; ++token)
+    recorded.row(TensorKind::kOut, 0, 0, token)[0] += 0.5;
+  const LayerCheck layer = checkRecognised(recorded);
+  EXPECT_EQ(layer.fits, AttentionFits::kStated) << layer.fits_words;
+  EXPECT_GT(layer.worstRatio(), 1);
+}
+
+TEST(VerifyFittedMaskTest, ASoftcapOfTheFirstRanksKeysAloneIsPlaced) {
+  LayerSpec capped = importedLayer(), plain = importedLayer();
+  capped.softcap = 1.5;
+  capped.spread = plain.spread = 3;
+  RecordedLayer own(capped), others(plain);
+  for (std::int64_t head = 0; head < capped.heads; ++head)
+    for (std::int64_t token = 16; token < 64; ++token) {
+      const auto from = others.row(TensorKind::kOut, 0, head, token),
+                 to = own.row(TensorKind::kOut, 0, head, token);
+      for (std::size_t d = 0; d < to.size(); ++d) to[d] = 0.5 * to[d] + 0.5 * from[d];
+    }
+  const LayerCheck layer = checkRecognised(own);
+  EXPECT_EQ(layer.fits, AttentionFits::kOther) << layer.fits_words;
+  EXPECT_NE(layer.fits_words.find("agree with the softcap 1.5"), std::string::npos)
+      << layer.fits_words;
+  EXPECT_GT(layer.worstRatio(), 1);
+}
+
 }  // namespace
 }  // namespace ringscope::traces

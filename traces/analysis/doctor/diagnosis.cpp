@@ -222,7 +222,7 @@ Diagnosis diagnose(const Trace& trace) {
   addGroups(trace, diagnosis.entries);
   diagnosis.framework = findFramework(trace);
   addFixes(diagnosis);
-  diagnosis.reach = reachOfValues(trace);
+  diagnosis.reach = describeReach(readings);
   diagnosis.unread = trace.problems();  // what the rules have decoded has added to them
   diagnosis.unrecorded = findLacks(trace);
   const Ending ending = findEnding(trace);

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "traces/analysis/verify/layer_check.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/observed_model.h"
 
@@ -26,11 +27,29 @@ std::string reachInSteps(const Trace& trace) {
          ": a mistake of the others shows only as far as events and statistics tell.";
 }
 
+/// Returns a sentence about attention of an imported job that cannot be judged, because nothing
+/// recorded states what was meant.
+std::string reachInLayers(const Readings& readings) {
+  std::int64_t count = 0;
+  const LayerCheck* first = nullptr;
+  for (const LayerCheck& layer : readings.layers()) {
+    if (layer.fits != AttentionFits::kNothing || layer.fits_words.empty()) continue;
+    if (count++ == 0) first = &layer;
+  }
+  if (!first) return "";
+  const Place place{first->pass.train_step, first->pass.layer, Direction::kForward, {}};
+  return "Attention of " + describeCount(count, "layer") + " is not judged, first in " +
+         describe(place) + ": " + first->fits_words + ".";
+}
+
 }  // namespace
 
-std::string reachOfValues(const Trace& trace) {
-  const std::string steps = reachInSteps(trace), modules = describeUnwatched(trace);
-  return steps + (steps.empty() || modules.empty() ? "" : "\n") + modules;
+std::string describeReach(const Readings& readings) {
+  std::string text;
+  for (const std::string& part : {reachInSteps(readings.trace()),
+                                  describeUnwatched(readings.trace()), reachInLayers(readings)})
+    if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
+  return text;
 }
 
 }  // namespace ringscope::traces

@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "traces/format/trace/trace.h"
+#include "traces/analysis/doctor/readings.h"
 
 namespace ringscope::traces {
 
-/// Returns the number of training steps of which values of attention were kept, and what that means
-/// for clear rules. Empty when values were kept of all recorded steps, or of none, which rules
-/// report by themselves.
-std::string reachOfValues(const Trace& trace);
+/// Returns what clear rules do not speak of, a line for each kind; empty when there is nothing. It
+/// names the training steps of which values of attention were kept, unless they were kept of all
+/// recorded steps or of none. It names modules that were not watched, and attention that cannot be
+/// judged because nothing recorded states what was meant.
+std::string describeReach(const Readings& readings);
 
 }  // namespace ringscope::traces
