@@ -183,6 +183,20 @@ TEST(VerifyFittedMaskTest, AttentionOfOtherKeysIsNotJudgedWhereNothingStatesTheM
   EXPECT_GT(checkRecognised(RecordedLayer(spec), "annotated").worstRatio(), 1);
 }
 
+TEST(VerifyFittedMaskTest, RowsThatAttendOtherKeysThanTheirOwnAreWrong) {
+  LayerSpec spec = importedLayer();
+  RecordedLayer recorded(spec);
+  for (std::int64_t head = 0; head < spec.heads; ++head)
+    for (std::int64_t token = 32; token < 64; ++token) {
+      const auto v = recorded.row(TensorKind::kV, 0, head, token - 32),
+                 out = recorded.row(TensorKind::kOut, 0, head, token);
+      std::ranges::copy(v, out.begin());
+    }
+  const LayerCheck layer = checkRecognised(recorded);
+  EXPECT_EQ(layer.fits, AttentionFits::kStated) << layer.fits_words;
+  EXPECT_GT(layer.worstRatio(), 1);
+}
+
 TEST(VerifyFittedMaskTest, ARowThatIsNoAttentionOfAnyKeysIsWrong) {
   LayerSpec spec = importedLayer();
   RecordedLayer recorded(spec);

@@ -142,10 +142,25 @@ class SelectedRows {
           q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(key * width_), 0.0)));
     const double largest = std::ranges::max(weights);
     for (double& weight : weights) weight = std::exp(weight - largest);
-    return findRowKeys({out, weights, v, tolerance_}, static_cast<std::int64_t>(token(row)));
+    const auto keys =
+        findRowKeys({out, weights, v, tolerance_}, static_cast<std::int64_t>(token(row)));
+    return keys && leavesOutOwnKey(*keys, weights, token(row)) ? std::nullopt : keys;
   }
 
  private:
+  /// Reports whether a row attends keys and not its own, which no mask of a decoder does. A key of
+  /// little weight does not show.
+  bool leavesOutOwnKey(const std::vector<TokenRun>& keys, const std::vector<double>& weights,
+                       std::size_t own) const {
+    double sum = 0;
+    for (const TokenRun& run : keys) {
+      if (run.begin <= static_cast<std::int64_t>(own) && static_cast<std::int64_t>(own) < run.end)
+        return false;
+      sum += std::accumulate(weights.begin() + run.begin, weights.begin() + run.end, 0.0);
+    }
+    constexpr double kShows = 10;
+    return sum > 0 && weights[own] > kShows * tolerance_ * sum;
+  }
   std::span<const double> part(const std::vector<double>& values, std::size_t row,
                                std::size_t rows) const {
     return std::span(values).subspan(row * width_, rows * width_);
