@@ -50,6 +50,13 @@ TEST(RowKeysTest, FindsAFirstAndALastRunAmongManyKeys) {
   EXPECT_EQ(Row(5000, {{4000, 4301}}).keys(4300), (Runs{{4000, 4301}}));
 }
 
+TEST(RowKeysTest, TheOwnKeyComesBeforeAnotherOfEqualValue) {
+  Row row(48, {{40, 41}});
+  std::copy_n(row.v.begin() + 40 * 8, 8, row.v.begin() + 5 * 8);
+  EXPECT_EQ(row.keys(40), (Runs{{40, 41}}));
+  EXPECT_EQ(row.keys(41), (Runs{{5, 6}}));
+}
+
 TEST(RowKeysTest, ARowOfZerosAttendsNoKey) {
   EXPECT_EQ(Row(48, {}).keys(10), Runs{});
 }

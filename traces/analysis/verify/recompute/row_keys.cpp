@@ -16,6 +16,10 @@ namespace {
 constexpr std::int64_t kFewKeys = 256, kFewInSixteenBits = 96, kManyKeys = 4096;
 constexpr double kTolerance = 1e-4, kToleranceOfSixteenBits = 0.02;
 
+bool has(const TokenRun& run, std::int64_t key) {
+  return run.begin <= key && key < run.end;
+}
+
 /// Search for the keys of one row. Attention of keys S gives out when the sum over S of
 /// weight · (v − out) is 0. Sums of runs are differences of sums from key 0 on.
 class KeySearch {
@@ -41,7 +45,15 @@ class KeySearch {
     tolerance_ = row.tolerance * std::sqrt(largest);
   }
 
-  std::optional<std::vector<TokenRun>> find() const {
+  /// Looks for keys with the own one first, because other keys can have equal values.
+  std::optional<std::vector<TokenRun>> find() {
+    auto found = search();
+    needs_own_ = false;
+    return found ? found : search();
+  }
+
+ private:
+  std::optional<std::vector<TokenRun>> search() const {
     if (keys_ > kManyKeys) return findToOwn();
     if (keys_ > (in_sixteen_bits_ ? kFewInSixteenBits : kFewKeys)) return findAnchored();
     std::vector<TokenRun> runs;
@@ -53,7 +65,6 @@ class KeySearch {
     return findPair(runs);
   }
 
- private:
   double at(std::int64_t key, std::size_t d) const {
     return sums_[static_cast<std::size_t>(key) * width_ + d];
   }
@@ -64,6 +75,7 @@ class KeySearch {
   }
 
   bool isRight(const TokenRun& one, const TokenRun& other) const {
+    if (needs_own_ && !has(one, own_) && !has(other, own_)) return false;
     const double most = tolerance_ * (weight(one) + weight(other));
     double square = 0;
     for (std::size_t d = 0; d < width_; ++d) {
@@ -109,7 +121,7 @@ class KeySearch {
 
   std::size_t width_;
   std::int64_t keys_, own_;
-  bool in_sixteen_bits_;
+  bool in_sixteen_bits_, needs_own_ = true;
   double tolerance_ = 0;
   std::vector<double> sums_, weights_;  // of the keys before each key
 };
@@ -154,8 +166,7 @@ class SelectedRows {
                        std::size_t own) const {
     double sum = 0;
     for (const TokenRun& run : keys) {
-      if (run.begin <= static_cast<std::int64_t>(own) && static_cast<std::int64_t>(own) < run.end)
-        return false;
+      if (has(run, static_cast<std::int64_t>(own))) return false;
       sum += std::accumulate(weights.begin() + run.begin, weights.begin() + run.end, 0.0);
     }
     constexpr double kShows = 10;
