@@ -236,7 +236,7 @@ void expectPaintedPositions(const Case& c, const Look& look) {
   takeStrip(words, c, look, *strip);
   words.may(
       "↑ ↓, Page Up, Page Down or the wheel: along the tokens · 1–8, R: another rank · click a bar "
-      "to go there");
+      "to go there · double click: the merge of a token");
   words.expectNoOtherNumbers();
 }
 
