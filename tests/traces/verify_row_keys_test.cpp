@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "traces/analysis/verify/recompute/row_keys.h"
@@ -55,6 +56,18 @@ TEST(RowKeysTest, TheOwnKeyComesBeforeAnotherOfEqualValue) {
   std::copy_n(row.v.begin() + 40 * 8, 8, row.v.begin() + 5 * 8);
   EXPECT_EQ(row.keys(40), (Runs{{40, 41}}));
   EXPECT_EQ(row.keys(41), (Runs{{5, 6}}));
+}
+
+TEST(RowKeysTest, ASinkTakesPartInTheSum) {
+  for (const Runs& attended : {Runs{{20, 41}}, Runs{{0, 4}, {30, 41}}}) {
+    Row row(48, attended);
+    double sum = 0;
+    for (const TokenRun& run : attended)
+      sum += std::accumulate(row.weights.begin() + run.begin, row.weights.begin() + run.end, 0.0);
+    for (double& x : row.out) x *= sum / (sum + 2.5);
+    EXPECT_FALSE(row.keys(40));
+    EXPECT_EQ(findRowKeys({row.out, row.weights, row.v, 1e-4, 2.5}, 40), attended);
+  }
 }
 
 TEST(RowKeysTest, ARowOfZerosAttendsNoKey) {

@@ -21,14 +21,17 @@ bool has(const TokenRun& run, std::int64_t key) {
 }
 
 /// Search for the keys of one row. Attention of keys S gives out when the sum over S of
-/// weight · (v − out) is 0. Sums of runs are differences of sums from key 0 on.
+/// weight · (v − out) is 0, less the sink's weight · out. Sums of runs are differences of sums from
+/// key 0 on.
 class KeySearch {
  public:
   KeySearch(const RowOfUnknownKeys& row, std::int64_t own)
       : width_(row.out.size()),
         keys_(static_cast<std::int64_t>(row.weights.size())),
         own_(own),
-        in_sixteen_bits_(row.tolerance > kTolerance) {
+        in_sixteen_bits_(row.tolerance > kTolerance),
+        out_(row.out),
+        sink_(row.sink) {
     double largest = 0;
     sums_.assign(width_, 0);
     weights_.assign(1, 0);
@@ -76,10 +79,10 @@ class KeySearch {
 
   bool isRight(const TokenRun& one, const TokenRun& other) const {
     if (needs_own_ && !has(one, own_) && !has(other, own_)) return false;
-    const double most = tolerance_ * (weight(one) + weight(other));
+    const double most = tolerance_ * (weight(one) + weight(other) + sink_);
     double square = 0;
     for (std::size_t d = 0; d < width_; ++d) {
-      const double off = sum(one, d) + sum(other, d);
+      const double off = sum(one, d) + sum(other, d) - sink_ * out_[d];
       square += off * off;
       if (square > most * most) return false;
     }
@@ -108,9 +111,9 @@ class KeySearch {
   /// Tries two runs. Their sums in the first element are opposite, so they are found in order.
   std::optional<std::vector<TokenRun>> findPair(std::vector<TokenRun> runs) const {
     std::ranges::sort(runs, {}, [&](const TokenRun& run) { return sum(run, 0); });
-    const double room = tolerance_ * weights_.back();
+    const double room = tolerance_ * (weights_.back() + sink_);
     for (const TokenRun& one : runs) {
-      const double wanted = -sum(one, 0);
+      const double wanted = sink_ * out_[0] - sum(one, 0);
       auto other = std::ranges::lower_bound(runs, wanted - room, {},
                                             [&](const TokenRun& run) { return sum(run, 0); });
       for (; other != runs.end() && sum(*other, 0) <= wanted + room; ++other)
@@ -122,6 +125,8 @@ class KeySearch {
   std::size_t width_;
   std::int64_t keys_, own_;
   bool in_sixteen_bits_, needs_own_ = true;
+  std::span<const double> out_;
+  double sink_;
   double tolerance_ = 0;
   std::vector<double> sums_, weights_;  // of the keys before each key
 };
@@ -129,7 +134,9 @@ class KeySearch {
 /// The selected rows of out with the values that they follow from.
 class SelectedRows {
  public:
-  SelectedRows(const Trace& trace, const LayerTensors& layer, const Selection& selection)
+  /// `sinks` are logits by head of the layer; empty: there are none.
+  SelectedRows(const Trace& trace, const LayerTensors& layer, const Selection& selection,
+               std::vector<double> sinks)
       : layer_(layer),
         selection_(selection),
         width_(static_cast<std::size_t>(layer.head_dim)),
@@ -137,13 +144,16 @@ class SelectedRows {
         k_(layer.values(trace, TensorKind::kK, selection).values),
         v_(layer.values(trace, TensorKind::kV, selection).values),
         out_(layer.values(trace, TensorKind::kOut, selection).values),
+        sinks_(std::move(sinks)),
         tolerance_(fitSixteenBits(out_) ? kToleranceOfSixteenBits : kTolerance) {}
 
   std::size_t token(std::size_t row) const { return selection_.rows[row % selection_.rows.size()]; }
 
   std::optional<std::vector<TokenRun>> keys(std::size_t row) const {
-    const std::size_t group =
-        row / selection_.rows.size() / static_cast<std::size_t>(layer_.groupSize());
+    const auto heads = static_cast<std::size_t>(layer_.groupSize());
+    const std::size_t group = row / selection_.rows.size() / heads,
+                      head = static_cast<std::size_t>(selection_.groups[group].kv_head) * heads +
+                             row / selection_.rows.size() % heads;
     const std::span<const double> out = part(out_, row, 1), q = part(q_, row, 1),
                                   k = part(k_, group * layer_.tokens.size(), layer_.tokens.size()),
                                   v = part(v_, group * layer_.tokens.size(), layer_.tokens.size());
@@ -154,8 +164,9 @@ class SelectedRows {
           q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(key * width_), 0.0)));
     const double largest = std::ranges::max(weights);
     for (double& weight : weights) weight = std::exp(weight - largest);
+    const double sink = sinks_.empty() ? 0 : std::exp(sinks_[head] - largest);
     const auto keys =
-        findRowKeys({out, weights, v, tolerance_}, static_cast<std::int64_t>(token(row)));
+        findRowKeys({out, weights, v, tolerance_, sink}, static_cast<std::int64_t>(token(row)));
     return keys && leavesOutOwnKey(*keys, weights, token(row)) ? std::nullopt : keys;
   }
 
@@ -180,7 +191,7 @@ class SelectedRows {
   const LayerTensors& layer_;
   const Selection& selection_;
   std::size_t width_;
-  std::vector<double> q_, k_, v_, out_;
+  std::vector<double> q_, k_, v_, out_, sinks_;
   double tolerance_;
 };
 
@@ -208,13 +219,15 @@ std::optional<std::string> findOtherKeys(const Trace& trace, const LayerTensors&
                                          const Selection& selection, const TensorCheck& out) {
   constexpr std::size_t kLooked = 24;
   constexpr std::int64_t kLeastWidth = 4;  // fewer numbers per row agree by chance
-  if (layer.sinks || !layer.fitted_sinks.empty() || layer.head_dim < kLeastWidth)
-    return std::nullopt;
+  if (layer.head_dim < kLeastWidth) return std::nullopt;
+  std::optional<std::vector<double>> sinks = layer.fitted_sinks;
+  if (layer.sinks && sinks->empty()) sinks = trace.values(*layer.sinks);
+  if (!sinks) return std::nullopt;
   std::vector<std::size_t> wrong;
   for (std::size_t row = 0; row < out.ratios.size(); ++row)
     if (!(out.ratios[row] <= 1)) wrong.push_back(row);
   if (wrong.empty()) return std::nullopt;
-  const SelectedRows rows(trace, layer, selection);
+  const SelectedRows rows(trace, layer, selection, *std::move(sinks));
   std::string words;
   const std::size_t looked = std::min(kLooked, wrong.size());
   for (std::size_t i = 0; i < looked; ++i) {

@@ -17,6 +17,7 @@ struct RowOfUnknownKeys {
   std::span<const double> weights;  ///< exp(score) of each key, up to a common factor
   std::span<const double> v;        ///< [keys, width]
   double tolerance = 0;             ///< of out, in proportion to the largest row of v
+  double sink = 0;                  ///< weight of the head's sink; 0: it has none
 };
 
 /// Returns up to two runs of keys whose attention gives the row, ascending; nullopt when there are
