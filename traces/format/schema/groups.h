@@ -32,6 +32,7 @@ struct EnumNames<GroupAxis> {
 /// One microbatch of one training step.
 struct StepMicrobatch {
   std::int32_t train_step = 0, microbatch = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 finds a 0 in what the compiler generates.
   friend auto operator<=>(const StepMicrobatch&, const StepMicrobatch&) = default;
 };
 

@@ -123,7 +123,7 @@ std::shared_ptr<ChunkSource> openMixed(const std::string& folder) {
   for (ProfiledJob& one : jobs)
     if (one.has_own_numbers) clearNumbers(one);
   ProfiledJob job = std::move(jobs.front());
-  for (std::string& lack : job.lacks) lack = job.format + ": " + lack;
+  for (std::string& lack : job.lacks) lack.insert(0, job.format + ": ");
   for (std::size_t i = 1; i < jobs.size(); ++i) join(job, std::move(jobs[i]));
   job.files = "files";
   checkOneJob(job);
