@@ -122,21 +122,34 @@ class Fitter {
             dropped.part};
   }
 
+  /// Fits some parts, and keeps them if the output agrees with them.
+  std::optional<FittedAttention> withFitted(const AttentionMask& mask,
+                                            const FittedParts& parts) const {
+    if (parts.sinks && layer_.sinks) return std::nullopt;
+    const auto fit = fitScores(trace_, layer_, selection_, mask, parts);
+    if (!fit) return std::nullopt;
+    LayerTensors other = layer_;
+    other.scores = fit->scores;
+    other.fitted_sinks = fit->sinks;
+    return agrees(other, mask) ? std::optional(judged(other, mask, parts)) : std::nullopt;
+  }
+
   std::optional<FittedAttention> withOtherScores(const AttentionMask& mask) const {
+    constexpr FittedParts kScale = {true, false, false};
+    // In 16 bits a part that is missing with a guessed scale can resemble another scale.
+    if (statedScores(trace_, layer_.pass.layer, layer_.head_dim).by == StatedBy::kNobody)
+      if (auto fitted = withFitted(mask, kScale)) return fitted;
     if (const auto dropped = findDropped(trace_, layer_, selection_, mask))
       return lacking(*dropped);
-    constexpr FittedParts kTried[] = {
-        {true, false, false}, {false, false, true}, {false, true, false}, {true, false, true},
-        {true, true, false},  {false, true, true},  {true, true, true}};
-    for (const FittedParts& parts : kTried) {
-      if (parts.sinks && layer_.sinks) continue;
-      const auto fit = fitScores(trace_, layer_, selection_, mask, parts);
-      if (!fit) continue;
-      LayerTensors other = layer_;
-      other.scores = fit->scores;
-      other.fitted_sinks = fit->sinks;
-      if (agrees(other, mask)) return judged(other, mask, parts);
-    }
+    constexpr FittedParts kTried[] = {kScale,
+                                      {false, false, true},
+                                      {false, true, false},
+                                      {true, false, true},
+                                      {true, true, false},
+                                      {false, true, true},
+                                      {true, true, true}};
+    for (const FittedParts& parts : kTried)
+      if (auto fitted = withFitted(mask, parts)) return fitted;
     if (const auto words = findBlockSinks(trace_, layer_, selection_, mask))
       return lacking({DroppedPart::kOneSink, *words});
     return std::nullopt;
