@@ -95,6 +95,7 @@ class Recognition:
         if call is not None:
             self._at_return(frame, lambda result: self._annotations.current.call is call and ended(result))
 
+    @observer
     def _is_past(self, call):
         """Reports whether a function that computes several layers has another q by now."""
         begun, frame = self._computed

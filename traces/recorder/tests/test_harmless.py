@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from types import SimpleNamespace
 from unittest import mock
 
 import torch
@@ -195,6 +196,19 @@ class Exits(unittest.TestCase):
             ran = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=300)
             self.said = ran.stderr
             return lines_of(folder)[-1]["why"]
+
+    def test_a_variable_named_like_q_may_become_anything(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with ringscope.record(folder, model=nn.Linear(1, 1)):
+                recognition = ringscope._current.watch.collectives.recognition
+                q, call = torch.ones(1, 2, 8, 4), object()
+                variables = {"q": q.numpy() + 1}
+                frame = SimpleNamespace(frame=SimpleNamespace(f_locals=variables), names=("q",), q=q)
+                recognition._computed = call, frame
+                self.assertFalse(recognition._is_past(call))
+                variables["q"] = q + 1
+                self.assertTrue(recognition._is_past(call))
+            self.assertEqual(len(of_kind(lines_of(folder), "trouble")), 1)
 
     def test_every_orderly_exit_is_an_orderly_end(self):
         self.assertEqual(self.ends("pass"), "finished")
