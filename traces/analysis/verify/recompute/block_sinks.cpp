@@ -6,6 +6,7 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/selection.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
@@ -56,20 +57,14 @@ class SinkPerBlock {
     AttentionValues values = plain_.values();
     const auto width = static_cast<std::size_t>(layer_.head_dim);
     for (std::size_t row = 0; row < values.lse.size(); ++row) {
-      const double sink = sinks[headOf(row)] + std::log(blocks[row % blocks.size()]);
+      const double sink =
+          sinks[headIndex(layer_, selection_, row)] + std::log(blocks[row % blocks.size()]);
       const double share = 1 / (1 + std::exp(sink - values.lse[row]));
       for (std::size_t d = 0; d < width; ++d) values.out[row * width + d] *= share;
       values.lse[row] -= std::log(share);
     }
     const auto checks = compareAll(trace_, layer_, selection_, values, plain_.limits());
     return checks.front().worst.ratio() <= 1;
-  }
-
-  /// Returns the head of the layer of a row of [groups, heads of the group, rows].
-  std::size_t headOf(std::size_t row) const {
-    const auto heads = static_cast<std::size_t>(layer_.groupSize());
-    const std::size_t unit = row / selection_.rows.size();
-    return static_cast<std::size_t>(selection_.groups[unit / heads].kv_head) * heads + unit % heads;
   }
 
   /// Returns the number of blocks that each selected row attends.
@@ -106,8 +101,9 @@ class SinkPerBlock {
         square += plain_.values().out[d] * plain_.values().out[d];
       }
       if (product <= 0 || product >= square) continue;
-      of_heads[headOf(row)].push_back(std::log(square / product - 1) + plain_.values().lse[row] -
-                                      std::log(blocks[row % blocks.size()]));
+      of_heads[headIndex(layer_, selection_, row)].push_back(std::log(square / product - 1) +
+                                                             plain_.values().lse[row] -
+                                                             std::log(blocks[row % blocks.size()]));
     }
     std::vector<double> sinks;
     sinks.reserve(of_heads.size());

@@ -10,6 +10,7 @@
 #include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/row_keys.h"
 #include "traces/analysis/verify/recompute/score_fit.h"
+#include "traces/analysis/verify/recompute/selection.h"
 #include "traces/analysis/verify/recompute/unstated_mask.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/recorder_request.h"
@@ -218,7 +219,7 @@ class Fitter {
                       with_smaller = compared(smaller, mask_);
     std::size_t right = 0, all = 0;
     for (std::size_t row = 0; row < out->ratios.size(); ++row) {
-      const std::size_t token = selection_.rows[row % selection_.rows.size()];
+      const std::size_t token = tokenIndex(selection_, row);
       const TokenRun keys = mask_.keysFor(layer_.tokens[token]);
       if (keys.end - keys.begin < 2 || std::isnan(out->ratios[row])) continue;
       ++all;
@@ -235,7 +236,7 @@ class Fitter {
     if (!request || !request->own_mask) return true;
     std::map<WorldRank, std::int64_t> last_wrong;  // −1: none
     for (std::size_t row = 0; row < out.ratios.size(); ++row) {
-      const std::size_t token = selection_.rows[row % selection_.rows.size()];
+      const std::size_t token = tokenIndex(selection_, row);
       std::int64_t& last = last_wrong.try_emplace(layer_.owners[token], -1).first->second;
       if (!(out.ratios[row] <= 1)) last = std::max(last, layer_.tokens[token].value());
     }

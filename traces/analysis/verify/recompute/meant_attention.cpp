@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/verify/recompute/meant_attention.h"
 
-#include <optional>
-
 #include "traces/analysis/verify/recompute/precision.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::traces {
+
+std::optional<std::vector<double>> sinkLogits(const Trace& trace, const LayerTensors& layer) {
+  if (layer.fitted_sinks.empty() && layer.sinks) return trace.values(*layer.sinks);
+  return layer.fitted_sinks;
+}
 
 MeantAttention::MeantAttention(const Trace& trace, const LayerTensors& layer,
                                const Selection& selection, AttentionMask mask, bool backward,
@@ -42,8 +45,7 @@ double MeantAttention::work() const {
 
 void MeantAttention::selectSinks(const Trace& trace, const LayerTensors& layer,
                                  const Selection& selection) {
-  std::optional<std::vector<double>> all = layer.fitted_sinks;
-  if (layer.fitted_sinks.empty()) all = trace.values(*layer.sinks);
+  const auto all = sinkLogits(trace, layer);
   if (!all) throw inputError("the values of the attention sinks are missing");
   sinks_.reserve(selection.groups.size() * static_cast<std::size_t>(layer.groupSize()));
   for (const HeadGroup& group : selection.groups)

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "traces/analysis/verify/recompute/gather.h"
 #include "traces/analysis/verify/recompute/limited_attention.h"
 
 namespace ringscope::traces {
+
+/// Returns the logits of a layer's attention sinks by head, inferred or recorded; empty without
+/// sinks, nullopt when the recorded values are missing.
+std::optional<std::vector<double>> sinkLogits(const Trace& trace, const LayerTensors& layer);
 
 /// The intended results of some rows of a layer, and the errors that rounding explains. They are
 /// unsharded attention in fp64 of the recorded q, k, v, dout and sinks under the declared mask,

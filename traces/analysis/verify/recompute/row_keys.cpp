@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "traces/analysis/verify/recompute/meant_attention.h"
+#include "traces/analysis/verify/recompute/selection.h"
 #include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/format/core/prose.h"
 
@@ -147,13 +149,9 @@ class SelectedRows {
         sinks_(std::move(sinks)),
         tolerance_(fitSixteenBits(out_) ? kToleranceOfSixteenBits : kTolerance) {}
 
-  std::size_t token(std::size_t row) const { return selection_.rows[row % selection_.rows.size()]; }
-
   std::optional<std::vector<TokenRun>> keys(std::size_t row) const {
     const auto heads = static_cast<std::size_t>(layer_.groupSize());
-    const std::size_t group = row / selection_.rows.size() / heads,
-                      head = static_cast<std::size_t>(selection_.groups[group].kv_head) * heads +
-                             row / selection_.rows.size() % heads;
+    const std::size_t group = row / selection_.rows.size() / heads;
     const std::span<const double> out = part(out_, row, 1), q = part(q_, row, 1),
                                   k = part(k_, group * layer_.tokens.size(), layer_.tokens.size()),
                                   v = part(v_, group * layer_.tokens.size(), layer_.tokens.size());
@@ -164,10 +162,12 @@ class SelectedRows {
           q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(key * width_), 0.0)));
     const double largest = std::ranges::max(weights);
     for (double& weight : weights) weight = std::exp(weight - largest);
-    const double sink = sinks_.empty() ? 0 : std::exp(sinks_[head] - largest);
-    const auto keys =
-        findRowKeys({out, weights, v, tolerance_, sink}, static_cast<std::int64_t>(token(row)));
-    return keys && leavesOutOwnKey(*keys, weights, token(row)) ? std::nullopt : keys;
+    const double sink =
+        sinks_.empty() ? 0 : std::exp(sinks_[headIndex(layer_, selection_, row)] - largest);
+    const auto keys = findRowKeys({out, weights, v, tolerance_, sink},
+                                  static_cast<std::int64_t>(tokenIndex(selection_, row)));
+    return keys && leavesOutOwnKey(*keys, weights, tokenIndex(selection_, row)) ? std::nullopt
+                                                                                : keys;
   }
 
  private:
@@ -220,8 +220,7 @@ std::optional<std::string> findOtherKeys(const Trace& trace, const LayerTensors&
   constexpr std::size_t kLooked = 24;
   constexpr std::int64_t kLeastWidth = 4;  // fewer numbers per row agree by chance
   if (layer.head_dim < kLeastWidth) return std::nullopt;
-  std::optional<std::vector<double>> sinks = layer.fitted_sinks;
-  if (layer.sinks && sinks->empty()) sinks = trace.values(*layer.sinks);
+  auto sinks = sinkLogits(trace, layer);
   if (!sinks) return std::nullopt;
   std::vector<std::size_t> wrong;
   for (std::size_t row = 0; row < out.ratios.size(); ++row)
@@ -235,8 +234,8 @@ std::optional<std::string> findOtherKeys(const Trace& trace, const LayerTensors&
     const auto keys = rows.keys(row);
     if (!keys) return std::nullopt;
     if (words.empty())
-      words = "the row of token " + toString(layer.tokens[rows.token(row)]) + " attends " +
-              describeKeys(layer, *keys);
+      words = "the row of token " + toString(layer.tokens[tokenIndex(selection, row)]) +
+              " attends " + describeKeys(layer, *keys);
   }
   return "the recorded output agrees with attention of other keys (" + words +
          "); nothing recorded states which were meant, as ringscope.attention(q, k, v, causal=…) "

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "traces/analysis/verify/recompute/least_squares.h"
+#include "traces/analysis/verify/recompute/selection.h"
 
 namespace ringscope::traces {
 namespace {
@@ -198,7 +199,7 @@ FitRow rowOf(const LayerTensors& layer, const Selection& selection, const Attent
   FitRow row;
   const double* q = &all.q[index * width];
   row.out = &all.out.values[index * width];
-  const TokenRun keys = mask.keysFor(layer.tokens[selection.rows[index % selection.rows.size()]]);
+  const TokenRun keys = mask.keysFor(layer.tokens[tokenIndex(selection, index)]);
   for (std::size_t j = 0; j < layer.tokens.size(); ++j) {
     const std::int64_t token = layer.tokens[j].value();
     if (token < keys.begin || token >= keys.end) continue;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "traces/analysis/verify/recompute/dropped_part.h"
+#include "traces/analysis/verify/recompute/selection.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/recorder_request.h"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostTries = 8, kMostNarrower = 64;
 
 std::int64_t tokenAt(const LayerTensors& layer, const Selection& selection, std::size_t row) {
-  return layer.tokens[selection.rows[row % selection.rows.size()]].value();
+  return layer.tokens[tokenIndex(selection, row)].value();
 }
 
 /// Search for the mask of one layer.
