@@ -183,7 +183,8 @@ void SqliteSource::listRow(const Statement& row, Listing& listing) {
     ChunkInfo info{headerFromRow(row), {}};
     attachSummary(info, listing.summaries);
     if (info.kind == ChunkKind::kValues) values_at_[info.key] = info.seq;
-    listing.take(info, [&] { return upgraded(readListed(listing.body, info), version_); });
+    const int version = version_;
+    listing.take(info, [&] { return upgraded(readListed(listing.body, info), version); });
   } catch (const Error& error) {
     listing.problem(error.what());
   }
