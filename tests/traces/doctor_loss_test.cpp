@@ -175,6 +175,13 @@ TEST(MissingRopeBufferRuleTest, RowsBelongToThePositionsOfTheTokens) {
   EXPECT_EQ(findVerdict("missing_rope_buffer", "run cp=2\n"), Verdict::kNotObservable);
 }
 
+TEST(MissingRopeBufferRuleTest, PositionsOfThreeAxesAreNotThoseOfRows) {
+  std::string text = "run cp=2\n" + table(0, {0, 1, 1}, {0, 1, 2});
+  const std::string of_rows = "shape=1x3 values=0,1,1";
+  text.replace(text.find(of_rows), of_rows.size(), "shape=3x1x3 values=0,1,1,0,1,1,0,1,2");
+  EXPECT_EQ(findVerdict("missing_rope_buffer", text), Verdict::kNotObservable);
+}
+
 TEST(MissingRopeBufferRuleTest, EachMicrobatchHasItsOwnTable) {
   const std::string first = "run cp=1\n" + table(0, {0, 1}, {0, 1}, false);
   EXPECT_EQ(findVerdict("missing_rope_buffer", first + table(0, {2, 3}, {2, 3}, false, 1)),

@@ -79,6 +79,17 @@ TEST(KeyPositionsTest, EmbeddedPositionsOfTheShardAreFound) {
             Verdict::kNotObservable);
 }
 
+TEST(KeyPositionsTest, KeysRotatedByPlacesOfAnotherCutAreFound) {
+  // A zigzag would give rank 0 the tokens 0-4 and 12-16, and rank 1 the tokens between.
+  const auto zigzag = [](int id, int local, int global) {
+    return rotated(id, global < kTokens ? local + (local < 4 ? 0 : 8) : local + 4);
+  };
+  EXPECT_EQ(findVerdict("balance_differs_between_buffers", recordingOf(zigzag)), Verdict::kFound);
+  EXPECT_EQ(verdictFor(zigzag), Verdict::kNotObservable);
+  const auto right = [](int id, int, int global) { return rotated(id, global); };
+  EXPECT_NE(findVerdict("balance_differs_between_buffers", recordingOf(right)), Verdict::kFound);
+}
+
 TEST(KeyPositionsTest, KeysWithoutPositionsTellNothing) {
   EXPECT_EQ(verdictFor([](int id, int, int) { return rotated(id, 0); }), Verdict::kNotObservable);
 }

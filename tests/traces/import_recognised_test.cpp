@@ -129,5 +129,30 @@ TEST(ImportRecognised, AttentionWithoutARecordedOutIsNotJudged) {
   EXPECT_EQ(check.fits, AttentionFits::kNothing);
 }
 
+TEST(ImportRecognised, SeveralGroupsOfOneAttentionShareItsSequence) {
+  const Unannotated job;
+  for (const char* file : test::kRankFiles)
+    job.changeAll(file, {{R"("ring":{"group":"0")", R"("ring":{"groups":["0"],"group":null)"}});
+  const auto trace = job.open();
+  const GroupRecord* cp = trace->groupContaining(rank(0), GroupAxis::kCp);
+  ASSERT_TRUE(cp);
+  EXPECT_EQ(cp->members, (std::vector{rank(0), rank(1)}));
+  EXPECT_TRUE(trace->findShard("input_ids", 0, rank(1)));
+}
+
+TEST(ImportRecognised, TheOrderOfAnExchangeGivesTokensIfNothingElseDoes) {
+  const Unannotated job;
+  job.drop("loss");
+  for (const char* file : test::kRankFiles)
+    job.changeAll(
+        file, {{R"("what":"rotary_position_ids")", R"("what":"other")"},
+               {R"("what":"position_ids")", R"("what":"other")"},
+               {R"("operator":"recognised")", R"("operator":"recognised","order":"head_tail")"}});
+  const auto trace = job.open();
+  const ShardRecord* shard = trace->findShard("input_ids", 0, rank(0));
+  ASSERT_TRUE(shard);
+  EXPECT_EQ(shard->global_from_local, (std::vector<TokenRun>{{0, 4}, {12, 16}}));
+}
+
 }  // namespace
 }  // namespace ringscope::traces

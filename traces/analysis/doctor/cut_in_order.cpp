@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/analysis/doctor/key_positions.h"
 #include "traces/analysis/doctor/label_reading.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
@@ -14,19 +15,36 @@
 namespace ringscope::traces {
 namespace {
 
-Finding describeOrder(const Place& place, WorldRank rank, const char* buffer,
-                      std::string evidence) {
+Finding describeCut(const Place& place, WorldRank rank, const char* buffer, std::string evidence) {
   return {.confidence = Confidence::kLikely,
           .title = "Buffers are dealt to the ranks in different ways",
           .place = place,
           .rank = rank,
           .buffer = buffer,
-          .evidence = std::move(evidence) +
-                      " of equal parts in the sequence's order, and the ranks' tokens are dealt "
-                      "otherwise.",
+          .evidence = std::move(evidence),
           .remedy =
               "Cut this buffer with the tokens: context_parallel(buffers=[input_ids, labels, "
               "position_ids], …); what is made elsewhere must be rearranged alike."};
+}
+
+Finding describeOrder(const Place& place, WorldRank rank, const char* buffer,
+                      const std::string& values) {
+  return describeCut(place, rank, buffer,
+                     values +
+                         " of equal parts in the sequence's order, and the ranks' tokens are dealt "
+                         "otherwise.");
+}
+
+/// Finds keys whose positions are those of shards that another balance deals.
+std::optional<Finding> keysOfOtherCut(const Readings& readings) {
+  const KeyPositions keys = readKeyPositions(readings);
+  if (keys.count != KeysCount::kOtherCut) return std::nullopt;
+  return describeCut(
+      keys.place, keys.rank, "position_ids",
+      "The keys of " + describeCount(keys.pairs, "pair") +
+          " of equal tokens differ as the places of shards with balance " + name(keys.cut) +
+          " do, and not as the tokens' places in the sequence. The ranks' tokens are dealt "
+          "otherwise. This assumes that positions count over the whole sequence.");
 }
 
 /// Reports whether position ids count equal parts of the sequence, and tokens are others.
@@ -73,7 +91,8 @@ std::optional<Finding> cutInOrder(const Readings& readings) {
                          "Of " + describeCount(labels.targets, "label") + " " +
                              describeCount(labels.wrong) +
                              " are not the next token; all of them are the next tokens");
-  return positionsInOrder(readings.trace());
+  if (auto positions = positionsInOrder(readings.trace())) return positions;
+  return keysOfOtherCut(readings);
 }
 
 }  // namespace ringscope::traces

@@ -11,6 +11,8 @@
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
+#include "traces/plan/balance.h"
+#include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
 namespace {
@@ -18,12 +20,37 @@ namespace {
 constexpr std::int64_t kFewPairs = 3, kMostBatches = 4;
 constexpr std::size_t kMostHeads = 2;
 
-/// A token of a rank: its row in the layer's keys, its place in the shard, and its global index.
+/// A token of a rank: its row in the layer's keys, its global index, and the place that a wrong way
+/// of counting gives it.
 struct Held {
   WorldRank rank;
   std::size_t row = 0, local = 0;
   std::int64_t global = 0;
 };
+
+/// A way of counting tokens that is not their order in the sequence.
+struct Counting {
+  KeysCount count = KeysCount::kShard;
+  std::optional<ShardLayout> layout;  ///< kOtherCut
+};
+
+/// Returns the ways of counting that differ from the sequence for these shards.
+std::vector<Counting> countings(const SequenceTokens& sequence) {
+  std::vector<Counting> all = {{}};
+  const auto& ranks = sequence.ranks();
+  const auto size = static_cast<std::int32_t>(ranks.size());
+  const std::int64_t length = std::ssize(ranks.front().tokens) * size;
+  for (ShardLayout& layout : sequenceLayouts(length, size)) {
+    const auto is_dealt = [&](std::int32_t seat) {
+      return ranks[static_cast<std::size_t>(seat)].tokens ==
+             layout.globalFromLocal(GroupRank::of(seat));
+    };
+    bool dealt = true;
+    for (std::int32_t seat = 0; seat < size && dealt; ++seat) dealt = is_dealt(seat);
+    if (!dealt) all.push_back({KeysCount::kOtherCut, std::move(layout)});
+  }
+  return all;
+}
 
 double turned(double angle) {
   return std::abs(std::remainder(angle, 2 * std::numbers::pi));
@@ -156,26 +183,45 @@ std::vector<std::pair<Held, Held>> equalTokens(const std::vector<std::pair<doubl
 
 /// Returns the tokens of one batch entry with their ids; empty when the layer lacks one.
 std::vector<std::pair<double, Held>> tokensOf(const SequenceTokens& sequence,
-                                              const LayerTensors& layer, std::size_t batch) {
+                                              const LayerTensors& layer, std::size_t batch,
+                                              const Counting& counting) {
   std::vector<std::pair<double, Held>> all;
-  for (const RankTokens& own : sequence.ranks())
+  std::int32_t seat = 0;
+  for (const RankTokens& own : sequence.ranks()) {
+    std::vector<TokenIndex> counted;
+    if (counting.layout) counted = counting.layout->globalFromLocal(GroupRank::of(seat));
+    ++seat;
     for (std::size_t local = 0; local < own.tokens.size(); ++local) {
       const auto row = std::ranges::lower_bound(layer.tokens, own.tokens[local]);
       if (row == layer.tokens.end() || *row != own.tokens[local]) return {};
+      if (counting.layout && local >= counted.size()) return {};
+      const auto place = counting.layout ? static_cast<std::size_t>(counted[local].value()) : local;
       const auto index = static_cast<std::size_t>(row - layer.tokens.begin());
       all.emplace_back(own.id(batch, local),
-                       Held{own.rank, index, local, own.tokens[local].value()});
+                       Held{own.rank, index, place, own.tokens[local].value()});
     }
+  }
   return all;
 }
 
+/// Returns the votes of a head: by equal keys, and by the angles of two pairs of columns. Equal
+/// keys tell only of places that two ranks have.
+std::vector<Votes> votesOf(const Keys& keys, std::size_t head, std::size_t width, KeysCount count,
+                           const std::vector<std::pair<Held, Held>>& pairs) {
+  std::vector<Votes> votes;
+  if (count == KeysCount::kShard) votes.push_back(voteByEqualKeys(keys, head, pairs));
+  if (width > 1) votes.push_back(voteByAngle(keys, head, 1, pairs));
+  if (width > 3) votes.push_back(voteByAngle(keys, head, width / 2, pairs));
+  return votes;
+}
+
 KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequence,
-                         const Trace& trace) {
+                         const Counting& counting, const Trace& trace) {
   KeyPositions positions;
   const auto width = static_cast<std::size_t>(layer.head_dim);
   const auto batches = static_cast<std::size_t>(std::min(layer.batch, kMostBatches));
   for (std::size_t batch = 0; batch < batches; ++batch) {
-    const auto pairs = equalTokens(tokensOf(sequence, layer, batch));
+    const auto pairs = equalTokens(tokensOf(sequence, layer, batch, counting));
     if (pairs.empty()) continue;
     const auto heads = std::min(static_cast<std::size_t>(layer.kv_heads), kMostHeads);
     Selection selection;
@@ -183,21 +229,33 @@ KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequen
       selection.groups.push_back(
           {static_cast<std::int64_t>(batch), static_cast<std::int64_t>(head)});
     const Keys keys(trace, layer, selection);
-    for (std::size_t head = 0; head < heads; ++head) {
-      std::vector<Votes> ways = {voteByEqualKeys(keys, head, pairs)};
-      if (width > 1) ways.push_back(voteByAngle(keys, head, 1, pairs));
-      if (width > 3) ways.push_back(voteByAngle(keys, head, width / 2, pairs));
-      for (const Votes& votes : ways) {
+    for (std::size_t head = 0; head < heads; ++head)
+      for (const Votes& votes : votesOf(keys, head, width, counting.count, pairs)) {
         const KeysCount count = votes.decided();
         if (count == KeysCount::kUnknown || positions.count == KeysCount::kShard) continue;
-        positions = {count,
-                     {layer.pass.train_step, layer.pass.layer},
-                     votes.rank,
-                     std::max(votes.sequence, votes.shard)};
+        positions = {.count = count,
+                     .place = {layer.pass.train_step, layer.pass.layer},
+                     .rank = votes.rank,
+                     .pairs = std::max(votes.sequence, votes.shard)};
       }
-    }
+  }
+  if (positions.count == KeysCount::kShard && counting.layout) {
+    positions.count = counting.count;
+    positions.cut = counting.layout->balance();
   }
   return positions;
+}
+
+KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequence,
+                         const Trace& trace) {
+  KeyPositions known;
+  for (const Counting& counting : countings(sequence)) {
+    const KeyPositions positions = positionsIn(layer, sequence, counting, trace);
+    if (positions.count == KeysCount::kUnknown) continue;
+    known = positions;
+    if (known.count != KeysCount::kSequence) break;
+  }
+  return known;
 }
 
 KeyPositions positionsIn(const Trace& trace, const LayerCheck& check) {
@@ -222,8 +280,10 @@ KeyPositions readKeyPositions(const Readings& readings) {
   KeyPositions known;
   for (const LayerCheck& layer : readings.layers()) {
     const KeyPositions positions = positionsIn(readings.trace(), layer);
-    if (positions.count == KeysCount::kShard) return positions;
-    if (positions.count == KeysCount::kSequence) known = positions;
+    if (positions.count == KeysCount::kSequence)
+      known = positions;
+    else if (positions.count != KeysCount::kUnknown)
+      return positions;
   }
   return known;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "traces/analysis/doctor/readings.h"
+#include "traces/format/schema/run_spec.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
@@ -12,13 +13,15 @@ namespace ringscope::traces {
 enum class KeysCount {
   kUnknown,
   kSequence,  ///< a token's place in the sequence
-  kShard      ///< a token's place in its rank's shard
+  kShard,     ///< a token's place in its rank's shard
+  kOtherCut   ///< the place of the token that another balance deals to this place of the shard
 };
 
 struct KeyPositions {
   KeysCount count = KeysCount::kUnknown;
   Place place;
-  WorldRank rank;          ///< kShard: a rank whose keys say so
+  WorldRank rank;          ///< not kSequence: a rank whose keys say so
+  Balance cut{};           ///< kOtherCut: the other balance
   std::int64_t pairs = 0;  ///< pairs of equal tokens that tell
 };
 
@@ -27,7 +30,7 @@ struct KeyPositions {
 /// alone. So the keys of two equal tokens differ by the angle between their positions, which for
 /// the fastest pair of a rotary embedding is one radian per token. With embedded positions, only
 /// equal keys at equal places of two shards tell. Later layers, and layers without positions, tell
-/// nothing. Returns the first layer that counts in shards, else one that counts in the sequence.
+/// nothing. Returns the first layer that counts otherwise, else one that counts in the sequence.
 KeyPositions readKeyPositions(const Readings& readings);
 
 }  // namespace ringscope::traces

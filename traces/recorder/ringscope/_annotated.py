@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention over shards that the job computes itself and describes by annotations."""
 
-import functools
 import threading
 
 import torch
@@ -172,12 +171,13 @@ class AnnotationObserver:
         )
 
     @observer
-    def end(self, results):
+    def end(self, results, returned=None):
+        """Ends the attention. `returned` is the job's tensor that `out` was made of, and the function that made it."""
         if self.current.call is None:
             raise ValueError("results of no attention; attention(q, k, v, …) begins one")
-        self._end(results)
+        self._end(results, returned=returned)
 
-    def _end(self, results, trouble=None):
+    def _end(self, results, trouble=None, returned=None):
         session, call = self.session, self.current.call
         self.current.call = None
         if trouble:
@@ -193,8 +193,8 @@ class AnnotationObserver:
         inputs, call.inputs = call.inputs, {}
         follows = strategy == "ulysses" or call.is_recognised
         if follows and inputs and results.get("out") is not None:
-            begins = functools.partial(self.backward_of, call)
-            follow(inputs, results["out"], begins, self.end)
+            tensor, turn = returned or (results["out"], lambda gradient: gradient)
+            follow(inputs, tensor, lambda gradient: self.backward_of(call, turn(gradient)), self.end)
         now = session.now()
         otherwise = "kv" if call.direction == "forward" else "dkv"
         hops = call.exchanges.hops(otherwise, now)

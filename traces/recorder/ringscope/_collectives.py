@@ -6,6 +6,7 @@ import torch.distributed as dist
 from ._operators import tensors_in
 from ._recognition import KINDS, Recognition
 from ._session import observer
+from ._travelled import Travelled
 
 # The operators with which DDP and FSDP sum gradients during backward: many gradients in one buffer without names.
 _OF_WRAPPERS = ("allreduce_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_")
@@ -17,6 +18,7 @@ class CollectiveObserver:
         self.ring = ring
         self.annotations = annotations
         self.recognition = Recognition(session, annotations)
+        self.travelled = Travelled(session, annotations)
         self.gradient_name = lambda tensor: None
         self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
@@ -28,16 +30,28 @@ class CollectiveObserver:
         begin_ns = self.session.now()
         if operator.name == "wait_tensor":
             result = run()
-            self.waited(args[0], begin_ns)
+            self.travelled.waited(self.waited(args[0], begin_ns))
             return result
         if self.ring.current.call is None and not self.gathers():
+            self.travelled.before(operator.kind)
             self.recognition.before(operator, args, lambda: self._process_group(operator.given(args, kwargs)))
         line = self.posted(operator, args, kwargs)
         results = run()
         self.started(line, results, begin_ns)
+        if operator.kind == "all_to_all" and line:
+            self.exchanged(operator, line["number"], args, kwargs, results)
         if operator.kind in ("send", "receive") and line and self.annotations.current.call is not None:
             self.annotations.message(line, next(iter(tensors_in(args)), None))
         return results
+
+    def takes(self, operator, args, kwargs):
+        """Returns a function that records attention whose inputs came from other ranks; None for other attention."""
+        return self.travelled.takes(operator, args, kwargs, self.recognition.computed)
+
+    @observer
+    def exchanged(self, operator, number, args, kwargs, results):
+        given = operator.given(args, kwargs)
+        self.travelled.posted(operator, number, args, given, results, self._process_group(given))
 
     @observer
     def posted(self, operator, args, kwargs):
@@ -59,7 +73,7 @@ class CollectiveObserver:
         if call is not None and kind == "all_reduce" and getattr(call, "is_followed", False):
             call = None  # a sum of gradients during backward
         if getattr(call, "is_recognised", False) and kind in KINDS:
-            call.communicates(self._process_group(given))
+            call.communicates(self._process_group(given), line["group"])
         if call is not None:
             line.update(call=call.number, **call.place())
         else:
@@ -127,3 +141,4 @@ class CollectiveObserver:
         number = self._waited.pop(tensor.data_ptr(), None)
         if number is not None:
             self.session.line("waited", number=number, begin_ns=begin_ns, end_ns=self.session.now())
+        return number

@@ -117,6 +117,9 @@ class Watch:
         if operator.direction is not None:
             if self.ring.current.call is not None:
                 return self.ring.block(operator, args, kwargs, run)
+            record = self.collectives and self.collectives.takes(operator, args, kwargs)
+            if record:
+                return record(run)
             if self.annotations.current.call is not None:
                 return self.annotations.operator(operator, args, kwargs, run)
             record = self.compiled.takes(operator, args, kwargs)

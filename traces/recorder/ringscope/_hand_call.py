@@ -71,11 +71,16 @@ class HandCall:
         arrived = self.exchanges.arrived_as(tensor)
         return arrived or ("kv" if gridsum64(tensor) in self.kv_hashes else "dkv")
 
-    def communicates(self, group):
-        """Forgets the group of a recognised attention that communicates over several, as Ulysses around a ring does: the
-        ranks that share its sequence are then not known."""
-        if group is not None and dist.get_process_group_ranks(group) != self.members:
-            self.group = self.begin["ring"]["group"] = None
+    def communicates(self, group, name):
+        """Takes note of a recognised attention that communicates over several groups, as Ulysses around a ring does. Its
+        line has the names of all of them in place of one."""
+        if group is None or dist.get_process_group_ranks(group) == self.members:
+            return
+        ring = self.begin["ring"]
+        ring.setdefault("groups", [ring["group"]])
+        if name not in ring["groups"]:
+            ring["groups"].append(name)
+        self.group = ring["group"] = None
 
     def settle(self, strategy):
         """Takes the mask of a recognised attention from the operator that attended all tokens. Operators within a ring
@@ -86,7 +91,7 @@ class HandCall:
             if self.direction == "forward" and self._attends_all():
                 self.said["mask_of_all"] = True
             self.operators = []
-        elif self.said["causal"] is None and self.direction == "forward":
+        elif self.operators and self.said["causal"] is None and self.direction == "forward":
             within = self.operators[0]
             mask = within.get("flex", within).get("mask")
             masked = mask is not None or within.get("masked", False)
@@ -101,8 +106,9 @@ class HandCall:
         return is_masked and within["k_shape"][2] == self.k_shape[2] * self.size
 
     def strategy(self):
-        """ Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""
-        if len(self.operators) != 1 or self.size == 1:
+        """Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""
+        is_of_several_groups = "groups" in self.begin.get("ring", {})
+        if len(self.operators) != 1 or self.size == 1 or is_of_several_groups:
             return None
         _, heads, rows, _ = self.operators[0]["q_shape"]
         turned = heads * self.size == self.q_shape[1] and rows == self.q_shape[2] * self.size

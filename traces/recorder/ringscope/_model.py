@@ -321,4 +321,5 @@ class ModelObserver:
             self._has_positions = True
             self.session.tensor("rotary_position_ids", value, name=name, keep=True)
         if isinstance(output, (tuple, list)) and len(output) == 2:
-            self.session.tensors(dict(zip(("rotary_cos", "rotary_sin"), output)))
+            kind = next((value for value in given.values() if isinstance(value, str)), "")  # of several tables
+            self.session.record([(f"rotary_{what}", table, {"name": kind}) for what, table in zip(("cos", "sin"), output)])

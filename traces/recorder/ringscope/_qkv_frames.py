@@ -14,7 +14,7 @@ _OWN = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os
 _MOST_FRAMES = 200
 _NAMES = [
     re.compile(rf"(x|local_|my_)?({name})(_states|_layer|_heads|_local|_shard|s)?")
-    for name in ("q|query", "k|key", "v|value")
+    for name in ("q|query|querie", "k|key", "v|value")
 ]
 _WINDOWS = ("window_size", "window")
 _MASKS = ("attn_mask", "attention_mask", "mask", "attn_bias", "bias", "alibi_slopes", "block_mask", "cu_seqlens",

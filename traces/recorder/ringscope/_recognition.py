@@ -3,6 +3,7 @@
 one of them to other ranks."""
 
 import math
+import re
 import sys
 
 import torch
@@ -65,6 +66,25 @@ def _packed(tensor):
     return tensor.unsqueeze(0) if tensor is not None and tensor.dim() == 3 else tensor
 
 
+_SHAPES = ("View", "UnsafeView", "ReshapeAlias", "Reshape", "Transpose", "Permute", "Clone", "Contiguous", "T")
+_PROJECTIONS = ("Mm", "Addmm", "Linear")
+
+
+def _are_joined_heads(tensor):
+    """Reports whether a tensor with the heads of each token joined is no projection of them, and has nothing added. Its
+    operators tell, if autograd knows them."""
+    node = tensor.grad_fn
+    if node is None:
+        return True
+    names = []
+    for _ in range(8):
+        names.append(re.sub(r"Backward\d*$", "", node.name()))
+        if names[-1] not in _SHAPES or not node.next_functions or node.next_functions[0][0] is None:
+            break
+        node = node.next_functions[0][0]
+    return names[0] in _SHAPES and names[-1] not in _PROJECTIONS
+
+
 class Recognition:
     def __init__(self, session, annotations):
         self.session = session
@@ -73,6 +93,11 @@ class Recognition:
         self._backwards = {}  # by ctx: its class, the forward and the places of q, k and v among the gradients
         self._step = -1
         self._told = False
+
+    @property
+    def computed(self):
+        """The attention that began with variables of a function, or None."""
+        return self._computed[0]
 
     def before(self, operator, args, process_group):
         """Begins an attention if a collective or message is the first within it. `process_group` returns its group."""
@@ -155,24 +180,33 @@ class Recognition:
             if not frame.has_arguments:
                 self._computed = None, None
                 return self._annotations.end({"out": computed_out(frame)})
-            split = None if layout == "bhsd" else self._split(result, q)
-            if split is not None:
-                self._annotations.current.call.inputs = {}  # autograd does not know this view of the result
-            return self._annotations.end({"out": self._out(result if split is None else split, q)})
+            returned, turn = self._returned(result, q, layout)
+            if returned is None:  # the function also projects what attention gives
+                returned, turn = computed_out(frame), lambda t: t
+            out = None if returned is None else turn(returned.detach())
+            return self._annotations.end({"out": _packed(out)}, (returned, turn))
 
         return frame.frame, begins, ended
 
     @staticmethod
-    def _split(result, q):
-        """Returns a result in which the heads of a token follow each other, with the shape of q; None for others."""
-        joined = (*q.shape[:2], q.shape[2] * q.shape[3])
-        is_joined = isinstance(result, torch.Tensor) and result.shape == joined
-        return result.unflatten(-1, q.shape[2:]) if is_joined else None
-
-    @staticmethod
-    def _out(result, q):
-        shapes = (q.shape, q.shape[1:]) if q.shape[0] == 1 else (q.shape,)
-        return _packed(next((t for t in tensors_in(result) if t.shape in shapes and t.dtype == q.dtype), None))
+    def _returned(result, q, layout):
+        """Returns the tensor of a result that is out, and a function that gives it the layout of q; None for no tensor.
+        Attention may return [B, S, H, D] for q as [B, H, S, D], as in Transformers, or the heads of a token joined."""
+        ways = {q.shape: lambda t: t}
+        if q.shape[0] == 1:
+            ways.setdefault(q.shape[1:], lambda t: t)
+        if layout == "bhsd":
+            turned = (q.shape[0], q.shape[2], q.shape[1], q.shape[3])
+            ways.setdefault(turned, lambda t: t.transpose(1, 2))
+            joined = (*turned[:2], turned[2] * turned[3])
+            ways.setdefault(joined, lambda t: t.unflatten(-1, turned[2:]).transpose(1, 2))
+        elif q.dim() == 4:
+            ways.setdefault((*q.shape[:2], q.shape[2] * q.shape[3]), lambda t: t.unflatten(-1, q.shape[2:]))
+        for tensor in tensors_in(result):
+            fits = tuple(tensor.shape) in ways and tensor.dtype == q.dtype
+            if fits and (tensor.dim() != 3 or q.dim() == 3 or _are_joined_heads(tensor)):
+                return tensor, ways[tuple(tensor.shape)]
+        return None, None
 
     def _remember(self, frame):
         if self._step != self.session.step:

@@ -143,7 +143,7 @@ class Recording:
             collectives.gradient_name = self.optimizer.gradient_name
             collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []
-            WorkObserver(self.session, self.patches, collectives, self.annotations.waited)
+            WorkObserver(self.session, self.patches, collectives, (self.annotations.waited, collectives.travelled.waited))
 
     def _border(self):
         """Starts or stops observing at a step border. Layers and operators are observed only in recorded training

@@ -21,6 +21,13 @@ def heads_first(tensor, layout, what):
     return tensor.transpose(1, 2) if layout == "bshd" else tensor
 
 
+def in_layout(tensor, layout):
+    """Returns [B, H, S, D] in a layout."""
+    if layout == "sbhd":
+        return tensor.permute(2, 0, 1, 3)
+    return tensor.transpose(1, 2) if layout == "bshd" else tensor
+
+
 def lse_of(lse, out, what):
     """Returns lse as [B, H, S], for an out of shape [B, H, S, D]."""
     if lse is None or out is None:

@@ -21,7 +21,7 @@ _POSTING = (
 
 
 class WorkObserver:
-    """An observer that remembers the collective of each Work, and calls `heard` for every wait for one."""
+    """An observer that remembers the collective of each Work, and calls each of `heard` for every wait for one."""
 
     def __init__(self, session, patches, collectives, heard):
         self.session = session
@@ -52,7 +52,8 @@ class WorkObserver:
             result = original(work, *args, **kwargs)
             end_ns = self.session.now()
             self.session.line("waited", number=number, begin_ns=begin_ns, end_ns=end_ns)
-            self._heard(number, begin_ns, end_ns)
+            for hear in self._heard:
+                hear(number, begin_ns, end_ns)
             return result
 
         return wait

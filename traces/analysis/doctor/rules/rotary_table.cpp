@@ -58,13 +58,21 @@ double unlike(const Table& table, const std::array<double, kColumns>& a,
   return most;
 }
 
+/// Reports whether position ids are those of a table's rows, also if they repeat for several batch
+/// entries. Positions of three axes, which a table mixes, do not.
+bool areOfRows(const std::vector<double>& ids, std::size_t rows) {
+  for (std::size_t i = rows; i < ids.size(); ++i)
+    if (ids[i] != ids[i % rows]) return false;
+  return ids.size() % rows == 0;
+}
+
 /// Adds one rank's rows to the table. A position that the table has must have the same angles.
 void takeRows(Table& table, const TensorRecord& positions, const std::vector<double>& ids,
               const std::vector<double>& cos, const std::vector<double>& sin,
               Contradiction& wrong) {
   if (cos.size() != sin.size() || cos.empty() || ids.empty()) return;
   const auto width = static_cast<std::size_t>(std::max<std::int64_t>(1, positions.shape.back()));
-  if (cos.size() % width != 0 || ids.size() % (cos.size() / width) != 0) return;
+  if (cos.size() % width != 0 || !areOfRows(ids, cos.size() / width)) return;
   table.columns = std::min(kColumns, width);
   for (std::size_t i = 0; i < cos.size() / width; ++i) {
     if (!(std::abs(ids[i]) < 1e15)) return;

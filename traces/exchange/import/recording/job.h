@@ -89,6 +89,9 @@ void leaveOutRecomputedLosses(RankLines& rank);
 /// Removes the lines of forward passes that backward does not reach from training steps that have
 /// others: an evaluation between two steps is no part of either.
 void leaveOutEvaluations(RankLines& rank);
+/// Removes the rotary tables of each microbatch but those of one name, which is the same on all
+/// ranks. Removes all if those of one name differ: models call several in any order.
+void leaveOutOtherTables(RankLines& rank);
 /// Marks the losses of heads that predict later tokens, and removes their logits. The targets of
 /// the other loss are the labels.
 void markFurtherLosses(RecordedJob& job);
@@ -99,11 +102,16 @@ void addCalledLosses(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these
 /// ranks gets the whole tensor. Its hash and values follow from those of the parts.
 void joinParts(RecordedJob& job);
+/// Names one group of the ranks that share a sequence in lines of recognised attention that
+/// communicates within several groups, as Ulysses around a ring does. Removes the hops of these
+/// lines.
+void joinAttentionGroups(RecordedJob& job);
 /// Adds the shard of the token ids of each rank whose job named no buffers and whose attention over
 /// shards was recognised. Its tokens are those of the layout in which each target is the token that
-/// follows, or else the position ids if they are those of one sequence. Adds nothing when neither
-/// decides. Targets also say that attention is causal, if its calls do not, and which parts of its
-/// group share a sequence.
+/// follows. Other sources, in this order, are position ids of one sequence, targets that show any
+/// other order, and the order in which attention has the tokens. Adds nothing when none decides.
+/// Targets also say that attention is causal, if its calls do not, and which parts of its group
+/// share a sequence.
 void addOwnLayout(RecordedJob& job);
 /// Adds dp, tp, cp and their groups: from the mesh whose axis was passed to context_parallel, or
 /// else from the process groups that the job named.

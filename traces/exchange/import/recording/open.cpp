@@ -105,12 +105,14 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
     leaveOutUnusedPicks(rank);
     leaveOutEvaluations(rank);
     leaveOutOwnBlocks(rank);
+    leaveOutOtherTables(rank);
   }
   job.shifts = shiftsOf(job.ranks);
   job.values = std::make_shared<RecordedValues>(folder);
   checkRanks(job);
   markFurtherLosses(job);
   joinParts(job);
+  joinAttentionGroups(job);
   addOwnLayout(job);
   addMesh(job);
   addShards(job);

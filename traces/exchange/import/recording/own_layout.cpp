@@ -5,6 +5,7 @@
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
+#include "traces/exchange/import/recording/token_chains.h"
 #include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/shard_layout.h"
@@ -18,6 +19,7 @@ using Tokens = std::vector<std::int64_t>;
 struct OwnBatch {
   RankLines* rank = nullptr;
   std::string group;  ///< of its attention
+  std::string order;  ///< of ranks' tokens in its attention, a balance; empty: not recorded
   const Line* ids_line = nullptr;
   Tokens ids, targets, positions;  ///< row-major; empty: not recorded
   std::int64_t ignored = -100;
@@ -46,6 +48,7 @@ class BatchReader {
       for (auto& [step, batch] : own) {
         batch.rank = &rank;
         batch.group = group;
+        batch.order = attention->text("order");
         if (!batch.ids.empty()) steps[step].push_back(std::move(batch));
       }
     }
@@ -152,6 +155,34 @@ std::vector<Tokens> tokensByPositions(const std::vector<OwnBatch>& seats) {
   return all;
 }
 
+/// Returns the tokens of each rank, if all ranks' attention put them into one order.
+std::vector<Tokens> tokensByOrder(const std::vector<OwnBatch>& seats) {
+  const auto has_other = [&](const OwnBatch& own) { return own.order != seats.front().order; };
+  if (seats.empty() || std::ranges::any_of(seats, has_other)) return {};
+  const auto ranks = static_cast<std::int32_t>(seats.size());
+  for (const ShardLayout& layout : sequenceLayouts(ranks * seats.front().tokens(), ranks))
+    if (name(layout.balance()) == seats.front().order) return tokensIn(layout);
+  return {};
+}
+
+/// Returns the tokens of each rank in any order that the targets show.
+std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats) {
+  std::vector<OwnTokens> ranks;
+  ranks.reserve(seats.size());
+  for (const OwnBatch& own : seats)
+    ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
+  return tokensByChain(ranks);
+}
+
+/// Returns the tokens of each rank as targets, positions or attention show them; empty: none does.
+std::vector<Tokens> tokensOfRanks(const std::vector<OwnBatch>& seats,
+                                  const std::optional<ShardLayout>& by_targets) {
+  if (by_targets) return tokensIn(*by_targets);
+  for (const auto& read : {tokensByPositions, tokensByTargets, tokensByOrder})
+    if (auto tokens = read(seats); !tokens.empty()) return tokens;
+  return {};
+}
+
 /// Returns the runs [begin, end) of consecutive tokens.
 nlohmann::json runsOf(const Tokens& tokens) {
   std::vector<TokenRun> single;
@@ -248,12 +279,13 @@ void addOwnLayout(RecordedJob& job) {
       const auto members = first.rank->findMembers(first.group);
       if (members.size() < 2 || members.front() != first.rank->rank) continue;
       for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
-        const auto tokens = layout ? tokensIn(*layout) : tokensByPositions(seats);
+        const auto tokens = tokensOfRanks(seats, layout);
+        const bool predict = layout || !tokensByTargets(seats).empty();
         for (std::size_t seat = 0; seat < tokens.size(); ++seat) {
           RankLines* rank = seats[seat].rank;
           lines[rank].push_back(shardLine(seats[seat], step, tokens[seat], std::ssize(seats)));
           lines[rank].back()["group"] = groupOf(*rank, seats);
-          if (layout) predicting.insert(rank);
+          if (predict) predicting.insert(rank);
         }
       }
     }

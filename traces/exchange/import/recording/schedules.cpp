@@ -206,7 +206,9 @@ void addSchedules(RecordedJob& job) {
     std::set<std::int32_t> left_out = RankSchedules(job, rank, false).addTo(job.schedules, nullptr);
     if (!left_out.empty() && !job.microbatch_shards.empty())
       left_out = RankSchedules(job, rank, true).addTo(job.schedules, &left_out);
-    if (!left_out.empty())
+    // Blocks of recognised attention are not known, which its notes say.
+    const bool is_recognised = std::ranges::any_of(rank.lines, isRecognised);
+    if (!left_out.empty() && !is_recognised)
       job.lacks.push_back("the blocks that rank " + toString(rank.rank) + " attended in " +
                           describeCount(std::ssize(left_out), "training step") + ", first in " +
                           std::to_string(*left_out.begin()) +

@@ -81,6 +81,7 @@ class Job:
     its own targets, divided by the number of all targets."""
 
     dp, prompt, steps, microbatches = 1, 0, 2, 1
+    ranks = None  # of the whole job; two for each replica by default
     finding = None  # the doctor's first finding of a wrong job: a name, or several that are right
     fails = False  # whether the job ends with an error
 
@@ -177,6 +178,7 @@ class Job:
 
 
 if __name__ == "__main__":
+    import exchanged
     import inline
     import right
     import right_batches
@@ -184,5 +186,5 @@ if __name__ == "__main__":
     import wrong
     import wrong_losses
 
-    modules = (right, inline, right_batches, right_losses, wrong, wrong_losses)
+    modules = (right, inline, exchanged, right_batches, right_losses, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
