@@ -96,6 +96,26 @@ TEST(GqaGroupBrokenRuleTest, FindsTheKvHeadThatAQueryHeadAttended) {
       << "an lse of another q is that of no KV head";
 }
 
+/// Returns a foreign layer of eight query heads, whose KV heads have these values.
+std::string repeatedHeads(const std::vector<int>& kv_heads) {
+  std::string q, k;
+  for (int head = 0; head < 8; ++head) q += (head == 0 ? "" : ",") + std::to_string(head) + ",1";
+  for (const int value : kv_heads)
+    k += (k.empty() ? "" : ",") + std::to_string(value) + "," + std::to_string(value + 1);
+  return "note framework \"pytorch\"\nrun command=import cp=1 seq_len=2\ngroup cp 0\n"
+         "shard input_ids rank=0 tokens=0-2\ntensor q rank=0 layer=0 shape=1x8x2x1 values=" +
+         q + "\ntensor k rank=0 layer=0 shape=1x4x2x1 values=" + k +
+         "\ntensor v rank=0 layer=0 shape=1x4x2x1 values=" + k + "\n";
+}
+
+TEST(GqaGroupBrokenRuleTest, KvHeadsRepeatedAsABlockAreFound) {
+  const auto tiled = answerFrom("gqa_group_broken", repeatedHeads({1, 2, 1, 2}));
+  ASSERT_EQ(tiled.verdict, Verdict::kFound);
+  EXPECT_EQ(tiled.findings.front().buffer, "k");
+  for (const auto& right : {std::vector{1, 1, 2, 2}, {1, 2, 3, 4}, {1, 1, 1, 1}})
+    EXPECT_NE(findVerdict("gqa_group_broken", repeatedHeads(right)), Verdict::kFound);
+}
+
 TEST(GqaGroupBrokenRuleTest, KvHeadsThatAreAlikeProveNothing) {
   RecordedLayer layer({{"0-8", "8-16"}});
   for (std::int64_t token = 0; token < kLength; ++token) {

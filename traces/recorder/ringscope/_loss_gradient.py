@@ -89,13 +89,14 @@ class LogitsGradient:
     The product of that gradient with the logits is one with the log-probabilities, since the rows of the gradient have
     the sum 0. These live until then anyway, because autograd needs them."""
 
-    def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said, counts_rows=False):
+    def __init__(self, logits, log_probabilities, target, counted, smoothing, path, said, counts_rows=False, dim=-1):
         """`counts_rows`: rows without a gradient do not count. Then said also gets a mask `counting` of the others, and
-        `each`: compared rows and their weights."""
+        `each`: compared rows and their weights. `dim`: that of the classes."""
         rows = counted.flatten().nonzero().flatten()
         self._rows = rows[:: max(1, -(-rows.numel() // _ROWS))]
-        classes = logits.shape[-1]
-        some = logits.detach().reshape(-1, classes)[self._rows].double()
+        classes = logits.shape[dim]
+        self._shape, self._dim = logits.shape, dim
+        some = logits.detach().movedim(dim, -1).reshape(-1, classes)[self._rows].double()
         expected = some.softmax(-1)
         expected -= smoothing / classes
         at = target.flatten()[self._rows].unsqueeze(-1)
@@ -114,7 +115,7 @@ class LogitsGradient:
         self._said(lambda: self._compared(gradient.detach(), log_probabilities))
 
     def _compared(self, gradient, log_probabilities):
-        flat = gradient.reshape(-1, self._classes)
+        flat = gradient.reshape(self._shape).movedim(self._dim, -1).reshape(-1, self._classes)
         got, expected = flat[self._rows].double(), self._expected.double()
         facts = {}
         if self._counts_rows:

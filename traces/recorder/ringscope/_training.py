@@ -133,9 +133,11 @@ class LossObserver:
         number = self.next_number()
         self._picked.restart()
         if self._logits[0] == log_probabilities.data_ptr():
-            logits = session.tensor("logits", self._logits[1], layer=None)
-            made = self._follow(number, self._logits[1], log_probabilities, target, counted, smoothing)
-            self._project(self._logits[1], made.get("parameter"))
+            given = self._logits[1]
+            logits = session.tensor("logits", given.movedim(classes, -1), layer=None)
+            rows = target if reduction == 0 else None  # the job decides what each counts, with a mask for instance
+            made = self._follow(number, given, log_probabilities, target, counted, smoothing, rows)
+            self._project(given.movedim(classes, -1), made.get("parameter"))
         self._logits = (None, None)
         storage = target.untyped_storage().data_ptr()
         session.line(
@@ -157,15 +159,19 @@ class LossObserver:
             target_buffer=self.buffers.named.get(storage, ""),
         )
 
-    def _follow(self, number, logits, log_probabilities, target, counted, smoothing):
-        """Returns how the logits were made, and follows their gradient; nothing if backward does not reach them."""
+    def _follow(self, number, logits, log_probabilities, target, counted, smoothing, rows):
+        """Returns how the logits were made, and follows their gradient; nothing if backward does not reach them. `rows`:
+        targets of which only those count whose rows have a gradient; None if all count."""
         if logits.grad_fn is None:
             return {}
         try:
             path = LogitsPath(logits)
-            if logits.dim() == 2:
+            if logits.dim() > 1:
                 said = functools.partial(self.gradient, number)
-                LogitsGradient(logits, log_probabilities, target, counted, smoothing, path, said)
+                if rows is not None:
+                    said = functools.partial(self._picked.gradient, number, rows.detach())
+                counts_rows = rows is not None
+                LogitsGradient(logits, log_probabilities, target, counted, smoothing, path, said, counts_rows, 1)
         except Exception as error:  # noqa: BLE001: the loss itself is known
             self.session.trouble("the gradient of a loss", error)
             return {}

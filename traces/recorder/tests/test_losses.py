@@ -56,6 +56,25 @@ class Losses(unittest.TestCase):
             self.assertAlmostEqual(gradient["weight"][name], 1 / 8, places=6)
         self.assertLess(gradient["off"], 1e-6)
 
+    def test_classes_may_come_before_the_tokens(self):
+        lines, _ = self.record(lambda z, y: F.cross_entropy(z.transpose(1, 2), y))
+        gradient = lines["loss_gradient"][0]
+        self.assertAlmostEqual(gradient["weight"]["mean"], 1 / 8, places=6)
+        self.assertLess(gradient["off"], 1e-6)
+
+    def test_a_mask_after_the_loss_decides_which_targets_count(self):
+        mask = torch.tensor([[0, 0, 1, 1, 0], [1, 1, 1, 0, 0]])
+
+        def loss(z, y):
+            each = F.cross_entropy(z.transpose(1, 2), y, reduction="none")
+            return (each * mask).sum() / mask.sum()
+
+        lines, _ = self.record(loss)
+        gradient = lines["loss_gradient"][0]
+        self.assertEqual(gradient["targets"], 5)
+        for name in ("least", "most", "mean"):
+            self.assertAlmostEqual(gradient["weight"][name], 1 / 5, places=6)
+
     def test_label_smoothing_is_part_of_the_sum(self):
         def loss(z, y):
             return F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="sum", label_smoothing=0.25)

@@ -4,11 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "traces/analysis/doctor/few_keys.h"
+#include "traces/analysis/doctor/repeated_heads.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/rounding/roundoff.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/framework.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -261,7 +264,10 @@ RuleResult checkGqaGroupBroken(const Trace& trace) {
       const LayerTensors layer = findLayer(trace, pass, members);
       const IntentRecord* intent =
           trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
-      if (!intent || !layer.blocking.empty() || !layer.complete(TensorKind::kLse)) continue;
+      if (!layer.blocking.empty() || !layer.complete(TensorKind::kK)) continue;
+      if (isForeign(trace))
+        if (auto tiled = findTiledHeads(trace, layer)) return found(std::move(*tiled));
+      if (!intent || !layer.complete(TensorKind::kLse)) continue;
       if (layer.kv_heads == 1) {
         right = true;
         continue;
