@@ -31,6 +31,7 @@
   COMMAND(Plan, "plan", "Compare the load balances for documents of your lengths")               \
   COMMAND(Predict, "predict", "Predict step time and exposed communication on other hardware")   \
   COMMAND(Mcp, "mcp", "Serve read-only tools for agents over the Model Context Protocol")        \
+  COMMAND(Serve, "serve", "Serve a recording to a reader on another machine")                    \
   COMMAND(Gui, "gui", "Start the window")
 
 /// Two arguments for the COMMAND parameter above, for use in namespace ringscope::app. The first

@@ -69,8 +69,9 @@ std::shared_ptr<ChunkSource> openNsight(const std::string& path);
 std::vector<std::string> filesOfMixed(const std::string& folder);
 std::shared_ptr<ChunkSource> openMixed(const std::string& folder);
 
-/// Opens a recording by its content, independent of its name. Throws inputError that lists the
-/// formats when it has none of them.
+/// Opens a recording by its content, independent of its name. The path can be the address of a
+/// recording on another machine (remote/remote_address.h). Throws inputError that lists the formats
+/// when it has none of them.
 std::shared_ptr<ChunkSource> openSource(const std::string& path);
 
 /// Returns the bytes of a recording: of its file, or of the files in its folder that belong to it.

@@ -3,6 +3,7 @@
 
 #include "traces/exchange/import/content.h"
 #include "traces/exchange/import/format.h"
+#include "traces/exchange/remote/remote_source.h"
 #include "traces/format/core/error.h"
 
 namespace ringscope::traces {
@@ -37,6 +38,7 @@ std::span<const Format> formats() {
 
 std::shared_ptr<ChunkSource> openSource(const std::string& path) {
   namespace fs = std::filesystem;
+  if (isRemoteAddress(path)) return openRemote(path);
   std::error_code error;
   const auto status = fs::status(path, error);
   if (!fs::exists(status)) throw inputError(path + ": no such file");
@@ -56,6 +58,7 @@ std::shared_ptr<ChunkSource> openSource(const std::string& path) {
 
 std::uint64_t sizeOfRecording(const std::string& path) {
   namespace fs = std::filesystem;
+  if (isRemoteAddress(path)) return remoteSize(path);
   std::error_code error;
   std::vector<std::string> files;
   if (!fs::is_directory(path, error))

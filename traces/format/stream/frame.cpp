@@ -70,7 +70,8 @@ std::optional<Frame> FrameDecoder::next() {
   if (length == 0 || length > most_bytes_)
     throw inputError("the control connection carries a frame of an impossible length");
   if (type != static_cast<std::uint8_t>(FrameType::kJson) &&
-      type != static_cast<std::uint8_t>(FrameType::kChunk))
+      type != static_cast<std::uint8_t>(FrameType::kChunk) &&
+      type != static_cast<std::uint8_t>(FrameType::kHeaders))
     throw inputError("the control connection carries a frame of an unknown type");
   if (in.left() < length - 1) return std::nullopt;
   const std::uint8_t* body = in.raw(length - 1);

@@ -17,7 +17,11 @@ inline constexpr std::uint32_t kMaxFrameBytes = 512u << 20;
 /// The largest size of a request to a run.
 inline constexpr std::uint32_t kMaxRequestBytes = 1u << 20;
 
-enum class FrameType : std::uint8_t { kJson = 'J', kChunk = 'C' };
+enum class FrameType : std::uint8_t {
+  kJson = 'J',
+  kChunk = 'C',
+  kHeaders = 'H'  ///< descriptions of chunks; only `ringscope serve` sends them
+};
 
 /// One message of the control connection. On the wire: u32 length of what follows, u8 type, body.
 struct Frame {
