@@ -13,6 +13,7 @@
 #include "app/ringscope-gui/explain.h"
 #include "app/ringscope-gui/export.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/exchange/remote/remote_connection.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/resources.h"
 #include "viz/session/problem.h"
@@ -47,10 +48,11 @@ Options parse(const QApplication& app) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
       "The RingScope window. Without a TRACE it starts a live run of the sample model.");
-  parser.addPositionalArgument("TRACE",
-                               "A recording to open; with --listen: where to listen, a path for a "
-                               "Unix socket or 127.0.0.1:PORT",
-                               "[TRACE]");
+  parser.addPositionalArgument(
+      "TRACE",
+      "A recording to open, or ssh://HOST/PATH; with --listen: where to listen, a path for a "
+      "Unix socket or 127.0.0.1:PORT",
+      "[TRACE]");
   parser.addOptions(
       {{"run", "Start a live run as this JSON file says", "CONFIG"},
        {"listen",
@@ -236,6 +238,7 @@ int run(viz::Application& app, const Options& options) {
   else
     window.openTrace(options.trace);
   const int code = app.exec();
+  traces::endRemoteConnections();  // threads that wait for another machine end
   window.saveSettings(settings);
   return code;
 }

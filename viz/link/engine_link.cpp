@@ -18,6 +18,10 @@ QString describeLate(const control::Waiting& waiting) {
       .arg(QString::fromStdString(traces::describe(place)));
 }
 
+QStringList trainCommand(const QStringList& arguments) {
+  return QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"};
+}
+
 std::vector<LiveTensor> liveTensors(const control::TensorList& list) {
   std::vector<LiveTensor> tensors;
   tensors.reserve(list.tensors.size());
@@ -58,14 +62,31 @@ EngineLink::EngineLink(QObject* parent) : QObject(parent) {
 }
 
 void EngineLink::start(const QString& program, const QStringList& arguments) {
+  begin("starting the engine");
+  process_.start(program, trainCommand(arguments));
+  process_.send(control::Hello{traces::kControlVersion, true});
+}
+
+void EngineLink::startOn(const QString& prefix, const QStringList& arguments) {
+  const traces::RemoteShell shell = traces::parseShell(prefix.toStdString());
+  std::vector<std::string> words;
+  for (const QString& word : trainCommand(arguments)) words.push_back(word.toStdString());
+  const std::string make_folder = std::string("mkdir -p ") + kRemoteRunFolder + "; ";
+  QStringList command;
+  for (const std::string& word : traces::remoteCommand(shell, words, make_folder))
+    command << QString::fromStdString(word);
+  begin("starting the engine by " + prefix);
+  const QString program = command.takeFirst();
+  process_.start(program, command, shell);
+  process_.send(control::Hello{traces::kControlVersion, true});
+}
+
+void EngineLink::begin(const QString& sentence) {
   next_seq_ = 1;
   watermark_ = 0;
   failure_.clear();
   deadline_.stop();
-  setState(State::kStarting, "starting the engine");
-  process_.start(program,
-                 QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"});
-  process_.send(control::Hello{traces::kControlVersion, true});
+  setState(State::kStarting, sentence);
 }
 
 void EngineLink::pause() {

@@ -12,6 +12,10 @@
 
 namespace ringscope::viz {
 
+/// The folder on another machine that gets the runs started there. It lies in the folder in which
+/// the command prefix starts commands.
+inline constexpr const char* kRemoteRunFolder = "ringscope-runs";
+
 /// A live run: controls the engine in a child process, and emits its chunks and answers. A hung or
 /// dying engine never blocks the window. GUI thread only.
 class EngineLink : public QObject {
@@ -23,6 +27,9 @@ class EngineLink : public QObject {
 
   /// Starts `program train ARGUMENTS --control stdio-held`. A run that is under way is ended first.
   void start(const QString& program, const QStringList& arguments);
+  /// Starts the same on another machine, which a command prefix reaches. Throws usageError for a
+  /// malformed prefix.
+  void startOn(const QString& prefix, const QStringList& arguments);
   void pause();
   void resume();
   /// Sets the place at which the run stops by itself.
@@ -53,6 +60,7 @@ class EngineLink : public QObject {
   void ended(const QString& failure);
 
  private:
+  void begin(const QString& sentence);
   void handle(const traces::control::Message& message);
   void handleReply(const traces::control::Reply& reply);
   void handleChunk(const traces::Chunk& chunk);

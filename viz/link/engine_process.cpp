@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/link/engine_process.h"
 
+#include <utility>
+
+#include "traces/format/core/error.h"
 #include "viz/link/stop_with_window.h"
 #include "viz/session/problem.h"
 
@@ -19,8 +22,12 @@ void EngineProcess::drop() {
   process_->waitForFinished(1000);
 }
 
-void EngineProcess::start(const QString& program, const QStringList& arguments) {
+void EngineProcess::start(const QString& program, const QStringList& arguments,
+                          std::optional<traces::RemoteShell> shell) {
   drop();
+  shell_ = std::move(shell);
+  before_.clear();
+  answered_ = false;
   decoder_ = traces::FrameDecoder();
   failure_.clear();
   process_ = std::make_unique<QProcess>(this);
@@ -44,11 +51,28 @@ void EngineProcess::kill() {
   if (process_) process_->kill();
 }
 
+/// Returns the bytes after the line with which a remote command begins; none before that line.
+QByteArray EngineProcess::skipToBeginning(QByteArray bytes) {
+  constexpr qsizetype kMostBefore = 256 << 10;
+  const QByteArray line(traces::kBeginLine.data(), traces::kBeginLine.size());
+  if (!shell_ || before_.endsWith(line)) return bytes;
+  before_ += bytes;
+  const qsizetype at = before_.indexOf(line);
+  if (at < 0 && before_.size() > kMostBefore)
+    throw inputError("the other machine prints text without end before the engine starts");
+  if (at < 0) return {};
+  const qsizetype end = at + line.size();
+  bytes = before_.mid(end);
+  before_.truncate(end);
+  return bytes;
+}
+
 void EngineProcess::readFrames() {
-  const QByteArray bytes = process_->readAllStandardOutput();
   try {
+    const QByteArray bytes = skipToBeginning(process_->readAllStandardOutput());
     decoder_.feed(bytes.constData(), static_cast<std::size_t>(bytes.size()));
     while (auto frame = decoder_.next()) {
+      answered_ = true;
       if (frame->type == traces::FrameType::kChunk)
         Q_EMIT chunkArrived(traces::decodeChunkFrame(*frame));
       else
@@ -64,6 +88,9 @@ void EngineProcess::finish(int code, QProcess::ExitStatus status) {
   readFrames();
   const QString errors = QString::fromLocal8Bit(process_->readAllStandardError()).trimmed();
   const QString last_line = errors.section('\n', -1);
+  if (shell_ && !answered_ && failure_.isEmpty())
+    failure_ =
+        QString::fromStdString(traces::describeRemoteEnd(*shell_, code, errors.toStdString()));
   const bool crashed = status == QProcess::CrashExit && failure_.isEmpty();
   if (crashed) failure_ = "the engine died: killed or crashed";
   if (code != 0 && failure_.isEmpty())

@@ -6,8 +6,10 @@
 #include <QString>
 #include <QStringList>
 #include <memory>
+#include <optional>
 
 #include "traces/exchange/control/messages.h"
+#include "traces/exchange/remote/remote_address.h"
 #include "traces/format/stream/frame.h"
 
 namespace ringscope::viz {
@@ -19,8 +21,10 @@ class EngineProcess : public QObject {
   explicit EngineProcess(QObject* parent = nullptr);
   ~EngineProcess() override;  ///< kills the process
 
-  /// Starts a program. Kills the process that was started before.
-  void start(const QString& program, const QStringList& arguments);
+  /// Starts a program. Kills the process that was started before. With a remote shell, the program
+  /// is that shell, and frames follow the line with which a remote command begins.
+  void start(const QString& program, const QStringList& arguments,
+             std::optional<traces::RemoteShell> shell = {});
   void send(const traces::control::Request& request);
   void kill();
 
@@ -34,12 +38,16 @@ class EngineProcess : public QObject {
 
  private:
   void readFrames();
+  QByteArray skipToBeginning(QByteArray bytes);
   void finish(int code, QProcess::ExitStatus status);
   void drop();
 
   std::unique_ptr<QProcess> process_;
   traces::FrameDecoder decoder_;
   QString failure_;
+  std::optional<traces::RemoteShell> shell_;
+  QByteArray before_;      // output of another machine before its frames
+  bool answered_ = false;  // a frame has arrived
   int next_id_ = 1;
 };
 

@@ -2,10 +2,10 @@
 #include "viz/window/export_button.h"
 
 #include <QFileDialog>
-#include <QFileInfo>
 
 #include "traces/exchange/export/format.h"
 #include "traces/format/core/prose.h"
+#include "viz/link/recording_path.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {
@@ -75,9 +75,8 @@ void ExportButton::showState() {
 }
 
 void ExportButton::choose(const QString& format, const QString& extension) {
-  const QFileInfo from(recording_);
-  const QString proposed = from.path() + "/" + from.completeBaseName() + "." + extension;
-  const QString output = QFileDialog::getSaveFileName(window(), "Export as " + format, proposed,
+  const QString output = QFileDialog::getSaveFileName(window(), "Export as " + format,
+                                                      proposedOutput(recording_, extension),
                                                       QString("%1 (*.%2)").arg(format, extension));
   if (!output.isEmpty()) begin(format, output);
 }

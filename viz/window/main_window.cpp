@@ -8,6 +8,7 @@
 
 #include "traces/exchange/import/format.h"
 #include "viz/kit/plain_key.h"
+#include "viz/link/recording_path.h"
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 #include "viz/style/motion.h"
@@ -117,12 +118,12 @@ void MainWindow::refreshStatus() {
       shows_nothing ? QString()
                     : QString::fromStdString(runStatus(
                           session.trace(), {session.worst(), session.diagnosis(), live})));
-  const QFileInfo file(path);
+  const bool exists = isOnOtherMachine(path) || QFileInfo::exists(path);
   page_->topBar()->exporter()->setRecording(
-      session.live() || session.trace().moments().empty() || !file.exists() ? "" : path);
+      session.live() || session.trace().moments().empty() || !exists ? "" : path);
   page_->status()->setFile(
-      file.exists()
-          ? QString("%1 · %2").arg(file.fileName(),
+      exists
+          ? QString("%1 · %2").arg(recordingName(path),
                                    describeBytes(static_cast<std::int64_t>(
                                                      traces::sizeOfRecording(path.toStdString())))
                                        .c_str())

@@ -2,10 +2,10 @@
 #include "viz/window/recording_control.h"
 
 #include <QFileDialog>
-#include <QFileInfo>
 
 #include "traces/format/trace/lacks.h"
 #include "traces/format/trace/trace.h"
+#include "viz/link/recording_path.h"
 #include "viz/session/problem.h"
 
 namespace ringscope::viz {
@@ -57,7 +57,7 @@ void RecordingControl::show(const std::shared_ptr<RecordedFile>& file, const QSt
   Q_EMIT taking();
   parts_.show(path, std::move(hold));
   Viewing& viewing = parts_.viewing;
-  viewing.session.open(file->trace(), QFileInfo(path).fileName(), false, file);
+  viewing.session.open(file->trace(), recordingName(path), false, file);
   if (const auto remarks = traces::listRemarks(*file->trace()); !remarks.empty())
     parts_.page.status()->setProblem(QString::fromStdString(remarks.front()));
   viewing.player.setPlaying(true);

@@ -6,6 +6,7 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/needs/asked_mistake.h"
 #include "traces/analysis/mistakes/run_with_mistakes.h"
+#include "traces/exchange/remote/remote_address.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/json.h"
 #include "traces/format/core/resources.h"
@@ -19,6 +20,7 @@ namespace {
 struct Setting {
   const char *key, *field, *option;
 };
+constexpr std::string_view kTextField = "text";
 constexpr Setting kSettings[] = {
     {"model", "model_dir", "--model"},
     {"text", "text", "--text"},
@@ -145,8 +147,10 @@ QStringList RunConfig::arguments() const {
   static_cast<traces::RunSpec&>(whole) = spec();
   const nlohmann::json fields = fieldsOf(whole);
   QStringList args;
+  const bool remote_sample = !run_on.isEmpty() && text.empty() && tokens.empty();
+  if (remote_sample) args << "--sample-text";
   for (const Setting& setting : kSettings) {
-    if (isUnused(setting, fields)) continue;
+    if (isUnused(setting, fields) || (remote_sample && setting.field == kTextField)) continue;
     const nlohmann::json& value = fields[setting.field];
     if (value.is_boolean())
       args << setting.option;
@@ -183,6 +187,11 @@ RunConfig RunConfig::load(const QString& path) {
 
 QString refusal(const RunConfig& config, std::int64_t query_heads) {
   traces::RunSpec run;
+  try {
+    if (!config.run_on.isEmpty()) traces::parseShell(config.run_on.toStdString());
+  } catch (const Error& error) {
+    return QString("Run on: ") + error.what();
+  }
   try {
     run = config.spec();
   } catch (

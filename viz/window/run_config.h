@@ -18,6 +18,9 @@ struct RunConfig : traces::RunSpec {
   /// Made too, and never said: what the recording on show had injected.
   QStringList sealed;
   QString trace;  ///< where the run is recorded
+  /// The command prefix of the machine that runs it, such as "ssh gpu-box"; empty: this machine.
+  /// Paths are then paths of that machine.
+  QString run_on;
 
   /// Arguments of `ringscope train`. Each dp rank gets at least one sequence; with mask documents,
   /// the paragraphs of the text are the documents. Without text, the sample text.

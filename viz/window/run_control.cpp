@@ -3,8 +3,10 @@
 
 #include <QFileInfo>
 
+#include "traces/exchange/remote/remote_address.h"
 #include "traces/format/core/error.h"
 #include "traces/format/trace/trace.h"
+#include "viz/link/recording_path.h"
 #include "viz/window/run_name.h"
 
 namespace ringscope::viz {
@@ -64,6 +66,14 @@ bool RunControl::refuses(const RunConfig& config) {
 }
 
 std::optional<RunHold> RunControl::nameRun(RunConfig& config) {
+  if (!config.run_on.isEmpty()) {
+    if (config.trace.isEmpty())
+      config.trace =
+          QString("%1/%2 %3.rscope")
+              .arg(kRemoteRunFolder, QDateTime::currentDateTime().toString("yyyy-MM-dd HH-mm-ss"),
+                   runName(config));
+    return RunHold();
+  }
   if (program_.isEmpty()) {
     parts_.page.status()->setProblem(
         "this installation only views recordings: the engine is not installed");
@@ -122,13 +132,19 @@ void RunControl::whatIf() {
 }
 
 void RunControl::begin(const RunConfig& config, RunHold hold) {
-  parts_.show(config.trace, std::move(hold));
+  const bool remote = !config.run_on.isEmpty();
+  const QString path = remote ? QString::fromStdString(traces::shellAddress(
+                                    config.run_on.toStdString(), config.trace.toStdString()))
+                              : config.trace;
+  parts_.show(path, std::move(hold));
   Q_EMIT taking();
   parts_.page.runPanel()->setRecording({});
-  parts_.viewing.session.open(std::make_shared<traces::Trace>(), QFileInfo(config.trace).fileName(),
-                              true);
+  parts_.viewing.session.open(std::make_shared<traces::Trace>(), recordingName(path), true);
   try {
-    engine_.start(program_, config.arguments());
+    if (remote)
+      engine_.startOn(config.run_on, config.arguments());
+    else
+      engine_.start(program_, config.arguments());
   } catch (const Error& error) {
     parts_.page.status()->setProblem(error.what());
     parts_.viewing.session.setLive(false);
@@ -147,8 +163,9 @@ void RunControl::finish(const QString& failure) {
   parts_.shown.setFailed(!failure.isEmpty());
   parts_.page.status()->setProblem(failure);
   Q_EMIT changed();
-  if (!QFileInfo::exists(parts_.shown.path())) return;
-  parts_.page.runPanel()->setRecording(parts_.shown.path());
+  const bool remote = isOnOtherMachine(parts_.shown.path());
+  if (remote ? session.trace().moments().empty() : !QFileInfo::exists(parts_.shown.path())) return;
+  if (!remote) parts_.page.runPanel()->setRecording(parts_.shown.path());
   session.diagnose(parts_.shown.path());
   Q_EMIT recorded();
 }

@@ -24,6 +24,8 @@ class RunPanel : public QWidget {
 
   RunConfig config() const;
   void setConfig(const RunConfig& config);
+  /// Sets the command prefix of the machine that runs the next run.
+  void setRunOn(const QString& prefix) { settings_->setRunOn(prefix); }
   /// Why what is asked for cannot work; empty when nothing is known against it.
   QString reasonAgainst(const RunConfig& config) const {
     return refusal(config, settings_->queryHeads());

@@ -69,6 +69,9 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new Setting
   dtype_ = rows_->makeChoice("Type", {"float32", "float64", "bfloat16"});
   sinks_ = rows_->makeTick("one a head", "Attention sinks",
                            "A learnt logit a head in every row's softmax");
+  run_on_ = rows_->makeText("Run on", "this machine",
+                            "A command that runs a command line on another machine, such as: ssh "
+                            "gpu-box. Model and text are then paths of that machine");
   rows_->add("Model", {model_});
   rows_->add("Text", {text_button_});
   // Three in a row have no room for more than two digits.
@@ -91,6 +94,7 @@ SettingsForm::SettingsForm(QWidget* parent) : QWidget(parent), rows_(new Setting
   rows_->add("Kernel", {attention_.kernel});
   rows_->add("Hops", {attention_.p2p});
   rows_->add("Ranks are", {launch_});
+  rows_->add("Run on", {run_on_});
   rows_->addWide(estimate_);
   connect(rows_, &SettingsRows::changed, this, &SettingsForm::refresh);
   connect(model_, &QPushButton::clicked, this, &SettingsForm::chooseModel);
@@ -173,6 +177,7 @@ RunConfig SettingsForm::config() const {
   RunConfig config = given_;
   config.mistakes.clear();
   config.trace.clear();
+  config.run_on = run_on_->text().trimmed();
   config.model_dir = model_path_.toStdString();
   config.text.clear();
   for (const QString& file : text_) config.text.push_back(file.toStdString());

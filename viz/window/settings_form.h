@@ -25,6 +25,8 @@ class SettingsForm : public QWidget {
   /// Marks each setting that differs from the run on show and names that run's value. A null
   /// pointer removes all marks.
   void markDifferences(const traces::RunSpec* shown);
+  /// Sets the command prefix of the machine that runs the next run. setConfig() leaves it alone.
+  void setRunOn(const QString& prefix) { run_on_->setText(prefix); }
   std::int64_t queryHeads() const { return shape_.heads; }
 
  Q_SIGNALS:
@@ -57,6 +59,7 @@ class SettingsForm : public QWidget {
   QSpinBox* steps_;
   QComboBox *seq_len_, *launch_, *dtype_;
   TickBox* sinks_;
+  QLineEdit* run_on_;
   QLabel* estimate_;
 };
 

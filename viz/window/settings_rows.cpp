@@ -50,6 +50,16 @@ QSpinBox* SettingsRows::makeNumber(const QString& name, int most, int value) {
   return box;
 }
 
+QLineEdit* SettingsRows::makeText(const QString& name, const QString& placeholder,
+                                  const QString& explanation) {
+  auto* box = new QLineEdit(this);
+  box->setAccessibleName(name);
+  box->setPlaceholderText(placeholder);
+  box->setToolTip(explanation);
+  connect(box, &QLineEdit::textChanged, this, &SettingsRows::changed);
+  return box;
+}
+
 TickBox* SettingsRows::makeTick(const QString& text, const QString& name,
                                 const QString& explanation) {
   auto* box = new TickBox(text, this);

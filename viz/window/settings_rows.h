@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QWidget>
@@ -21,6 +22,7 @@ class SettingsRows : public QWidget {
 
   QComboBox* makeChoice(const QString& name, const QStringList& options);
   QSpinBox* makeNumber(const QString& name, int most, int value);
+  QLineEdit* makeText(const QString& name, const QString& placeholder, const QString& explanation);
   TickBox* makeTick(const QString& text, const QString& name, const QString& explanation);
   QPushButton* makePicker(const QString& name);
   /// Adds a row with these widgets side by side. Returns the label with the row's name.

@@ -2,9 +2,9 @@
 #include "viz/window/share_control.h"
 
 #include <QFileDialog>
-#include <QFileInfo>
 
 #include "traces/format/core/resources.h"
+#include "viz/link/recording_path.h"
 #include "viz/window/share_dialog.h"
 
 namespace ringscope::viz {
@@ -62,10 +62,8 @@ void ShareControl::begin(const Kind& kind, const QStringList& more) {
     Q_EMIT failed("ringscope-gui is not installed beside this program, so the file is not drawn");
     return;
   }
-  const QFileInfo from(recording_);
-  const QString proposed = from.path() + "/" + from.completeBaseName() + "." + kind.suffix;
-  const QString output =
-      QFileDialog::getSaveFileName(window_->window(), kind.title, proposed, kind.filter);
+  const QString output = QFileDialog::getSaveFileName(
+      window_->window(), kind.title, proposedOutput(recording_, kind.suffix), kind.filter);
   if (output.isEmpty() || isRunning()) return;
   stopped_ = false;
   process_.start(program,

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/shown_run.h"
 
-#include <QFileInfo>
-
 #include "traces/format/core/utf8.h"
+#include "viz/link/recording_path.h"
 
 namespace ringscope::viz {
 namespace {
 
 /// Returns a file's name on one line, without a placeholder of Qt's window titles.
 QString titleName(const QString& path) {
-  const std::string name = QFileInfo(path).fileName().toStdString();
+  const std::string name = recordingName(path).toStdString();
   return QString::fromStdString(traces::toPlainText(name)).replace("[*]", "[*][*]");
 }
 

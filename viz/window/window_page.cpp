@@ -108,6 +108,7 @@ void WindowPage::save(QSettings& settings) const {
   settings.setValue("window/run_panel", shows_run_panel_);
   settings.setValue("window/inspector", shows_inspector_);
   settings.setValue("runs/most_bytes", top_bar_->runs()->limit());
+  settings.setValue("run/on", run_panel_->config().run_on);
   if (chosen_theme_) settings.setValue("window/theme", chosen_theme_->name);
   panes_->save(settings);
 }
@@ -115,6 +116,7 @@ void WindowPage::save(QSettings& settings) const {
 void WindowPage::restore(const QSettings& settings) {
   shows_run_panel_ = settings.value("window/run_panel", true).toBool();
   shows_inspector_ = settings.value("window/inspector", true).toBool();
+  run_panel_->setRunOn(settings.value("run/on").toString());
   bool is_number = false;
   const qint64 limit = settings.value("runs/most_bytes").toLongLong(&is_number);
   top_bar_->runs()->setLimit(is_number ? limit : RunsButton::kDefaultLimit);

@@ -24,6 +24,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/core/resources.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
@@ -209,7 +210,12 @@ void addData(CLI::App& command, engine::TrainConfig& c) {
       "--model", c.model_dir,
       "The Hugging Face folder of a Llama, Mistral, Qwen2 or Qwen3 model (default: a small model "
       "with random weights). Its sliding_window is used unless --window is given");
-  command.add_option("--text", c.text, "Text files to train on");
+  auto* text = command.add_option("--text", c.text, "Text files to train on");
+  command
+      .add_flag_callback(
+          "--sample-text", [&c] { c.text = {traces::resourcePath("sample/text.txt")}; },
+          "Train on the sample text that comes with RingScope")
+      ->excludes(text);
   command.add_option("--tokenizer", c.tokenizer,
                      "The SentencePiece model for --text (default: tokenizer.model of --model, "
                      "otherwise one token per byte)");
