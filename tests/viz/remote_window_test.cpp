@@ -5,6 +5,7 @@
 #include <QSettings>
 
 #include "tests/support/remote_machine.h"
+#include "tests/support/ssh_server.h"
 #include "tests/viz/window_fixture.h"
 #include "viz/window/export_button.h"
 #include "viz/window/problem_card.h"
@@ -104,6 +105,24 @@ TEST_F(RemoteWindowTest, ARunOnAnotherMachinePausesStepsAndStops) {
   QTest::mouseClick(button("Stop"), Qt::LeftButton);
   ASSERT_TRUE(reaches(State::kIdle, 10000));
   EXPECT_EQ(recorded().size(), 1);
+}
+
+TEST_F(RemoteWindowTest, ARunOverSshIsFollowedAndOpenedAgain) {
+  if (!test::SshServer::isInstalled()) GTEST_SKIP() << "openssh-server is not installed";
+  const test::SshServer server(dir.file(""));
+  ASSERT_TRUE(server.listens()) << server.log();
+  setSteps(2);
+  window.findChild<RunPanel*>()->setRunOn(QString::fromStdString(server.prefix()));
+  QTest::mouseClick(button("Run"), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.engine().active(); }, 5000));
+  ASSERT_TRUE(reaches(State::kIdle, 60000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 20000))
+      << status().toStdString();
+  EXPECT_FALSE(window.session().trace().moments().empty());
+  ASSERT_EQ(recorded().size(), 1);
+  const test::SetVariable ssh("RINGSCOPE_SSH", server.client());
+  openFile(server.address("/~/ringscope-runs/" + recorded().front().toStdString()));
+  EXPECT_TRUE(window.windowTitle().contains(".rscope on 127.0.0.1"));
 }
 
 TEST_F(RemoteWindowTest, SaysWhyARunOnAnotherMachineDoesNotStart) {
