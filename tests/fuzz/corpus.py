@@ -127,6 +127,11 @@ def main(folder):
         "inspector": [inspector_log()],
         "nsight": [nsight_export()],
         "inflate": [gzip.compress(text, level) for text in (b"", b"a", pickles()[0]) for level in (0, 6)],
+        "serve": [b"ssh://a@[::1]:22/~/b%20c", b"shell://sh%20-c/x", cases_frames.chunk_frame(chunks[0])] + [
+            cases_frames.said(document) for document in (
+                {"serve": 1, "format": 4, "release": "1"}, {"opened": 5}, {"busy": True}, {"listed": True},
+                {"no_values": True}, {"problem": "a"}, {"refused": "a"}, {"cmd": "list"}, {"cmd": "read", "seq": 1},
+                {"cmd": "values", "tensor": 1})] + [cases_frames.frame(bytes(62), b"H")],
         "frame": [cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said({"cmd": name, "id": 1, **{f: 1 for f in cases_frames.FIELDS.get(name, ())}})
             for name in cases_frames.REQUESTS] + [
