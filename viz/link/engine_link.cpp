@@ -18,8 +18,17 @@ QString describeLate(const control::Waiting& waiting) {
       .arg(QString::fromStdString(traces::describe(place)));
 }
 
-QStringList trainCommand(const QStringList& arguments) {
-  return QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"};
+/// Returns the command that runs `ringscope WORDS` on the machine which a command prefix reaches.
+EngineCommand remoteCommand(const QString& prefix, const QStringList& words) {
+  EngineCommand command;
+  command.shell = traces::parseShell(prefix.toStdString());
+  std::vector<std::string> arguments;
+  for (const QString& word : words) arguments.push_back(word.toStdString());
+  const std::string make_folder = std::string("mkdir -p ") + kRemoteRunFolder + "; ";
+  for (const std::string& word : traces::remoteCommand(*command.shell, arguments, make_folder))
+    command.arguments << QString::fromStdString(word);
+  command.program = command.arguments.takeFirst();
+  return command;
 }
 
 std::vector<LiveTensor> liveTensors(const control::TensorList& list) {
@@ -61,32 +70,20 @@ EngineLink::EngineLink(QObject* parent) : QObject(parent) {
   });
 }
 
-void EngineLink::start(const QString& program, const QStringList& arguments) {
-  begin("starting the engine");
-  process_.start(program, trainCommand(arguments));
-  process_.send(control::Hello{traces::kControlVersion, true});
-}
-
-void EngineLink::startOn(const QString& prefix, const QStringList& arguments) {
-  const traces::RemoteShell shell = traces::parseShell(prefix.toStdString());
-  std::vector<std::string> words;
-  for (const QString& word : trainCommand(arguments)) words.push_back(word.toStdString());
-  const std::string make_folder = std::string("mkdir -p ") + kRemoteRunFolder + "; ";
-  QStringList command;
-  for (const std::string& word : traces::remoteCommand(shell, words, make_folder))
-    command << QString::fromStdString(word);
-  begin("starting the engine by " + prefix);
-  const QString program = command.takeFirst();
-  process_.start(program, command, shell);
-  process_.send(control::Hello{traces::kControlVersion, true});
-}
-
-void EngineLink::begin(const QString& sentence) {
+void EngineLink::start(const QString& program, const QStringList& arguments,
+                       const QString& prefix) {
+  const QStringList words =
+      QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"};
+  EngineCommand command{program, words, {}};
+  if (!prefix.isEmpty()) command = remoteCommand(prefix, words);
   next_seq_ = 1;
   watermark_ = 0;
   failure_.clear();
   deadline_.stop();
-  setState(State::kStarting, sentence);
+  setState(State::kStarting,
+           prefix.isEmpty() ? QString("starting the engine") : "starting the engine by " + prefix);
+  process_.start(command);
+  process_.send(control::Hello{traces::kControlVersion, true});
 }
 
 void EngineLink::pause() {

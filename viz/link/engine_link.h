@@ -26,10 +26,9 @@ class EngineLink : public QObject {
   explicit EngineLink(QObject* parent = nullptr);
 
   /// Starts `program train ARGUMENTS --control stdio-held`. A run that is under way is ended first.
-  void start(const QString& program, const QStringList& arguments);
-  /// Starts the same on another machine, which a command prefix reaches. Throws usageError for a
-  /// malformed prefix.
-  void startOn(const QString& prefix, const QStringList& arguments);
+  /// A command prefix starts `ringscope` on another machine instead of `program`. Throws usageError
+  /// for a malformed prefix.
+  void start(const QString& program, const QStringList& arguments, const QString& prefix = {});
   void pause();
   void resume();
   /// Sets the place at which the run stops by itself.
@@ -60,7 +59,6 @@ class EngineLink : public QObject {
   void ended(const QString& failure);
 
  private:
-  void begin(const QString& sentence);
   void handle(const traces::control::Message& message);
   void handleReply(const traces::control::Reply& reply);
   void handleChunk(const traces::Chunk& chunk);

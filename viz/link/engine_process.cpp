@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/link/engine_process.h"
 
-#include <utility>
-
 #include "traces/format/core/error.h"
 #include "viz/link/stop_with_window.h"
 #include "viz/session/problem.h"
@@ -22,10 +20,9 @@ void EngineProcess::drop() {
   process_->waitForFinished(1000);
 }
 
-void EngineProcess::start(const QString& program, const QStringList& arguments,
-                          std::optional<traces::RemoteShell> shell) {
+void EngineProcess::start(const EngineCommand& command) {
   drop();
-  shell_ = std::move(shell);
+  shell_ = command.shell;
   before_.clear();
   answered_ = false;
   decoder_ = traces::FrameDecoder();
@@ -38,7 +35,7 @@ void EngineProcess::start(const QString& program, const QStringList& arguments,
       Q_EMIT ended("the engine could not be started: " + process_->program(), false);
   });
   stopWithThisWindow(*process_);
-  process_->start(program, arguments);
+  process_->start(command.program, command.arguments);
 }
 
 void EngineProcess::send(const traces::control::Request& request) {

@@ -14,6 +14,14 @@
 
 namespace ringscope::viz {
 
+/// A command that starts the engine. With a remote shell, the program is that shell, and frames
+/// follow the line with which a remote command begins.
+struct EngineCommand {
+  QString program;
+  QStringList arguments;
+  std::optional<traces::RemoteShell> shell;
+};
+
 /// The engine as a child process, and the frames that go to and fro. GUI thread only.
 class EngineProcess : public QObject {
   Q_OBJECT
@@ -21,10 +29,8 @@ class EngineProcess : public QObject {
   explicit EngineProcess(QObject* parent = nullptr);
   ~EngineProcess() override;  ///< kills the process
 
-  /// Starts a program. Kills the process that was started before. With a remote shell, the program
-  /// is that shell, and frames follow the line with which a remote command begins.
-  void start(const QString& program, const QStringList& arguments,
-             std::optional<traces::RemoteShell> shell = {});
+  /// Starts the engine. Kills the process that was started before.
+  void start(const EngineCommand& command);
   void send(const traces::control::Request& request);
   void kill();
 

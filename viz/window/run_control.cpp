@@ -141,10 +141,7 @@ void RunControl::begin(const RunConfig& config, RunHold hold) {
   parts_.page.runPanel()->setRecording({});
   parts_.viewing.session.open(std::make_shared<traces::Trace>(), recordingName(path), true);
   try {
-    if (remote)
-      engine_.startOn(config.run_on, config.arguments());
-    else
-      engine_.start(program_, config.arguments());
+    engine_.start(program_, config.arguments(), config.run_on);
   } catch (const Error& error) {
     parts_.page.status()->setProblem(error.what());
     parts_.viewing.session.setLive(false);

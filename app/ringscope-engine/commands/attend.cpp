@@ -2,6 +2,7 @@
 #include "engine/attend/attend.h"
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -18,6 +19,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/output_file.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/core/utf8.h"
 
 namespace ringscope::app {
 namespace {
@@ -200,6 +202,13 @@ int run(AttendOptions& o) {
 }
 
 }  // namespace
+
+std::string commandLine() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return traces::toUtf8(text);
+}
 
 void defineAttend(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<AttendOptions>();

@@ -256,13 +256,6 @@ void addNumbers(CLI::App& command, engine::TrainConfig& c) {
 
 }  // namespace
 
-std::string commandLine() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return traces::toUtf8(text);
-}
-
 void defineTrain(CLI::App& command, int& exit_code) {
   auto o = std::make_shared<TrainOptions>();
   auto& c = o->config;
