@@ -17,7 +17,7 @@ SOURCE, BIN = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).res
 sys.path.insert(0, str(SOURCE / "packaging"))
 import manuals  # noqa: E402
 
-READING = {"info", "doctor", "verify", "diff", "query", "import", "export", "merge", "mcp", "gui"}
+READING = {"info", "doctor", "verify", "diff", "query", "import", "export", "merge", "mcp", "serve", "gui"}
 
 
 class ManualsTest(unittest.TestCase):
