@@ -24,6 +24,7 @@ std::string outputFrom(const Words& command) {
 }
 
 TEST(RemoteAddressTest, NamesUserHostPortAndPathToSsh) {
+  const test::SetVariable no_words("RINGSCOPE_SSH", "");
   const auto address = parseRemoteAddress("ssh://ada@box:2222/runs/a%20b.rscope");
   EXPECT_EQ(address.path, "/runs/a b.rscope");
   EXPECT_EQ(address.shell.machine, "box");
