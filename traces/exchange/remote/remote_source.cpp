@@ -29,9 +29,10 @@ std::variant<Chunk, Refusal> upgradedOrRefused(Chunk chunk, int format) {
 std::vector<RemoteSource::ListedPart> RemoteSource::receiveListing(EventSummaries& summaries) {
   std::vector<ListedPart> listing;
   std::size_t bytes = 0;
+  const int format = connection_->format();
   const auto add = [&](Chunk chunk) {
     bytes += chunk.body.size();
-    auto read = upgradedOrRefused(std::move(chunk), connection_->format());
+    auto read = upgradedOrRefused(std::move(chunk), format);
     if (auto* refusal = std::get_if<Refusal>(&read))
       return void(listing.emplace_back(ServedProblem{std::move(refusal->sentence)}));
     auto& whole = std::get<Chunk>(read);
