@@ -5,11 +5,15 @@
 Usage: shared_page_test.py SOURCE BIN. Exits with 77 and the reason where Chromium is missing.
 """
 import pathlib
+import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import devtools  # noqa: E402: the folder of this file has it
@@ -151,6 +155,70 @@ class SharedPageTest(unittest.TestCase):
         self.assertIn("x</script><img", self.page.evaluate("document.getElementById('findings').textContent")
                       .replace("'\\''", "'"))
         self.assertEqual(self.page.errors, [])
+
+
+class LargeAndImportedPagesTest(unittest.TestCase):
+    """Pages of a run of 16 ranks and of an imported job: time to open, numbers, keyboard."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="ringscope-pages-"))
+        cls.page = devtools.Page(BROWSER)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.__exit__()
+        shutil.rmtree(cls.folder)
+
+    def run_program(self, *arguments):
+        return subprocess.run([BIN / "ringscope", *arguments], check=False, capture_output=True, text=True)
+
+    def words(self, recording, place):
+        """Returns the words of the Ring view that the window draws at a place."""
+        picture = self.folder / "ring.svg"
+        position = re.fullmatch(r"step (\d+) › layer (\d+) › (\w+) › ring step (\d+)", place).groups()
+        made = self.run_program("export", recording, "--to", "svg", "-o", picture, "--view", "ring", "--from",
+                                ",".join(position))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return ["".join(text.itertext()) for text in xml.etree.ElementTree.parse(picture).iter(
+            "{http://www.w3.org/2000/svg}text")]
+
+    def check(self, recording):
+        file = self.folder / "page.html"
+        made = self.run_program("export", recording, "--to", "html", "-o", file)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        seconds = []
+        for _ in range(3):  # the machine may be busy
+            begin = time.monotonic()
+            self.page.open(file)
+            self.assertTrue(self.page.wait_for("document.querySelector('#frame text') !== null"))
+            seconds.append(time.monotonic() - begin)
+        self.assertLessEqual(min(seconds), 1)
+        steps = int(self.page.evaluate("document.getElementById('scrubber').max")) + 1
+        visited = sorted(random.Random(7).sample(range(steps), min(10, steps)))
+        at = 0
+        for step in visited:
+            while at < step:
+                self.page.press("ArrowRight", RIGHT)
+                at += 1
+            place = self.page.evaluate("document.getElementById('place').textContent")
+            shown = self.page.evaluate("[...document.querySelectorAll('#frame text')].map((text) => text.textContent)")
+            self.assertEqual(shown, self.words(recording, place), place)
+        self.page.press("2")
+        self.assertNotEqual(self.page.evaluate("document.getElementById('frame').innerHTML"), "")
+        self.assertEqual(self.page.errors, [])
+
+    def test_a_page_of_sixteen_ranks_opens_fast_and_shows_the_windows_numbers(self):
+        if not (BIN / "ringscope-engine").exists():
+            self.skipTest("this build has no engine")
+        recording = self.folder / "run.rscope"
+        made = self.run_program("train", "--sample-text", "--cp", "16", "--seq-len", "512", "--steps", "1", "--trace",
+                                recording)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.check(recording)
+
+    def test_a_page_of_an_imported_job_opens_fast_and_shows_the_windows_numbers(self):
+        self.check(SOURCE / "tests/reference/recording")
 
 
 if __name__ == "__main__":
