@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/command_line/last_border.h"
+#include "app/version/version.h"
 #include "traces/format/core/sentence_of.h"
 #include "traces/format/core/utf8.h"
 
@@ -31,7 +32,7 @@ void refuseUnknown(std::string_view word, std::span<const Command> commands) {
 int runCommands(int argc, char** argv, std::span<const Command> commands) {
   CLI::App cli("RingScope: run, record and debug context-parallel training", "ringscope");
   cli.require_subcommand(1);
-  cli.set_version_flag("--version", "ringscope " RINGSCOPE_VERSION);
+  cli.set_version_flag("--version", "ringscope " + describeVersion());
   int exit_code = kSuccess;
   for (const Command& command : commands)
     command.define(*cli.add_subcommand(command.name, command.description), exit_code);

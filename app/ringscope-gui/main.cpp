@@ -12,6 +12,7 @@
 #include "app/ringscope-gui/display.h"
 #include "app/ringscope-gui/explain.h"
 #include "app/ringscope-gui/export.h"
+#include "app/version/version.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/exchange/remote/remote_connection.h"
 #include "traces/format/core/error.h"
@@ -42,6 +43,19 @@ Options listening(const QCommandLineParser& parser) {
   options.listen = {parser.positionalArguments().value(0).toStdString(),
                     qgetenv("RINGSCOPE_TOKEN").toStdString(), parser.value("output").toStdString()};
   return options;
+}
+
+/// Prints what --help, --version or --list-views ask for, and ends the program.
+void printAndLeave(QCommandLineParser& parser) {
+  if (parser.isSet("help")) parser.showHelp();
+  if (parser.isSet("version")) {
+    std::cout << "ringscope-gui " << app::describeVersion() << "\n";
+    std::exit(0);
+  }
+  if (parser.isSet("list-views")) {
+    for (const auto& entry : viz::viewRegistry()) std::cout << entry.name.toStdString() << "\n";
+    std::exit(0);
+  }
 }
 
 Options parse(const QApplication& app) {
@@ -75,13 +89,10 @@ Options parse(const QApplication& app) {
        {{"o", "output"}, "The PDF file that --explain writes, or the folder of --listen", "OUT"}});
   parser.addOption({"list-views", "Print the names that --view takes"});
   parser.addOptions(app::exportOptions());
+  parser.addOption({"version", "Print the version, the commit and the kind of build"});
   parser.addHelpOption();
   if (!parser.parse(app.arguments())) throw usageError(parser.errorText().toStdString());
-  if (parser.isSet("help")) parser.showHelp();
-  if (parser.isSet("list-views")) {
-    for (const auto& entry : viz::viewRegistry()) std::cout << entry.name.toStdString() << "\n";
-    std::exit(0);
-  }
+  printAndLeave(parser);
   if (parser.positionalArguments().size() > 1) throw usageError("only one trace can be opened");
   Options exported;
   exported.file = app::parseExport(parser);
@@ -249,7 +260,7 @@ void prepareEnvironment(int argc, char** argv) {
   const QStringList arguments(argv, argv + argc);
   const int at = static_cast<int>(arguments.indexOf(
       QRegularExpression("^(-o.*|--((screenshot|explain|output|export-html|export-report|export-"
-                         "picture)(=.*)?|list-views|help))$")));
+                         "picture)(=.*)?|list-views|version|help))$")));
   if (at < 0 || (arguments.contains("--listen") && !arguments.contains("--help"))) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const int size = static_cast<int>(arguments.indexOf("--size"));

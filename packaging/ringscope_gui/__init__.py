@@ -62,7 +62,7 @@ def list_libraries(path):
 
 def needs_display(arguments):
     """Reports whether these arguments open a window."""
-    drawing = ("--screenshot", "--explain", "--list-views", "--help", "-h")
+    drawing = ("--screenshot", "--explain", "--list-views", "--version", "--help", "-h")
     names = [argument.split("=")[0] for argument in arguments]
     return not any(name in drawing or name.startswith("--export-") for name in names)
 
