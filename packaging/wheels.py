@@ -11,7 +11,6 @@ it, the commit does. The script scripts/package builds the programs and calls th
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -20,28 +19,14 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from materials import COMMAND_LINE_PARTS, ENGINE_PARTS, WINDOW_PARTS, ZIG_PARTS, File, Part  # noqa: E402
+from materials import bill_of_materials  # noqa: E402
 from wheel import Wheel  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENTS = pathlib.Path("/usr/share/doc")
 TORCH = "2.11"
 LICENCES = {}  # name of a part -> file with its licence, from --licence
-# Software inside a program: name, licence, and the Debian package that documents the licence.
-READING_PARTS = [
-    ("SQLite", "blessing", "libsqlite3-dev"),
-    ("zlib", "Zlib", "zlib1g-dev"),
-    ("xxHash", "BSD-2-Clause", "libxxhash-dev"),
-    ("nlohmann-json", "MIT", "nlohmann-json3-dev"),
-]
-COMMAND_LINE_PARTS = [*READING_PARTS, ("CLI11", "BSD-3-Clause", "libcli11-dev")]
-LIBCXX = ("libc++", "Apache-2.0 WITH LLVM-exception", "")
-WINDOW_PARTS = [
-    *READING_PARTS,
-    ("libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", "libstdc++-12-dev"),
-    ("Inter", "OFL-1.1", "fonts-inter"),
-    ("JetBrains-Mono", "OFL-1.1", "fonts-jetbrains-mono"),
-]
-ENGINE_PARTS = [*COMMAND_LINE_PARTS, ("SentencePiece", "Apache-2.0", "libsentencepiece-dev")]
 
 
 def project_version():
@@ -71,57 +56,32 @@ def platform_tag(*paths):
     return f"py3-none-manylinux_{major}_{max(minor, 17)}_{machine}"
 
 
-def debian_version(package):
-    shown = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False
-    )
-    return shown.stdout or "unknown"
-
-
-def bill_of_materials(wheel, licence, parts, epoch_date):
-    """Returns the SPDX document of a wheel: its own package, and every part that is linked in or copied."""
-    packages = [{"name": wheel.name, "versionInfo": wheel.version, "licenseDeclared": licence}]
-    packages += [
-        {"name": name, "versionInfo": debian_version(package) if package else "as linked", "licenseDeclared": declared}
-        for name, declared, package in parts
-    ]
-    for package in packages:
-        identity = re.sub(r"[^A-Za-z0-9.-]", "-", package["name"])
-        package |= {"SPDXID": f"SPDXRef-{identity}", "downloadLocation": "NOASSERTION", "licenseConcluded": "NOASSERTION"}
-    own = packages[0]["SPDXID"]
-    document = {
-        "spdxVersion": "SPDX-2.3",
-        "dataLicense": "CC0-1.0",
-        "SPDXID": "SPDXRef-DOCUMENT",
-        "name": f"{wheel.name}-{wheel.version}",
-        "documentNamespace": f"https://spdx.org/spdxdocs/{wheel.name}-{wheel.version}",
-        "creationInfo": {"created": epoch_date, "creators": ["Tool: ringscope-wheels"]},
-        "packages": packages,
-        "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": own}]
-        + [
-            {"spdxElementId": own, "relationshipType": "CONTAINS", "relatedSpdxElement": part["SPDXID"]}
-            for part in packages[1:]
-        ],
-    }
-    return json.dumps(document, indent=2) + "\n"
+def file_licence(path, licence):
+    """Returns the licence of a file of a wheel. Texts of licences have none, and libraries have their own."""
+    if "/licenses/" in path:
+        return "NOASSERTION"
+    return next((part.licence for part in ENGINE_PARTS if f"lib{part.name.lower()}.so" in path), licence)
 
 
 def finish(wheel, folder, summary, licence, parts, headers):
     """Adds licences, the bill of materials and the metadata; writes the wheel and prints its path."""
     own = SOURCE / "LICENSES" / f"{licence}.txt"
     texts = {own.name: own.read_bytes()}
-    for name, _, package in parts:
-        path = LICENCES.get(name, DOCUMENTS / package / "copyright")
+    for part in parts:
+        path = LICENCES.get(part.name, DOCUMENTS / part.debian / "copyright")
         if path.exists():
-            texts[f"{name}.txt"] = path.read_bytes()
+            texts[f"{part.name}.txt"] = path.read_bytes()
     for name, text in texts.items():
         wheel.add(f"{wheel.dist_info}/licenses/{name}", text)
     date = "%04d-%02d-%02dT%02d:%02d:%02dZ" % wheel.date
-    wheel.add(f"{wheel.dist_info}/sboms/{wheel.name}.spdx.json", bill_of_materials(wheel, licence, parts, date))
     fixed = [("Summary", summary), ("License-Expression", licence)]
     fixed += [("License-File", name) for name in sorted(texts)]
     fixed += [("Requires-Python", ">=3.10"), ("Description-Content-Type", "text/markdown"), *headers]
     wheel.add_metadata(fixed, f"{summary}.\n")
+    bill = f"{wheel.dist_info}/sboms/{wheel.name}.spdx.json"
+    files = {path: File(content, file_licence(path, licence)) for path, (content, _) in wheel.files.items()}
+    own = Part(wheel.name, licence, version=wheel.version)
+    wheel.add(bill, bill_of_materials(own, parts, files, date, [bill, f"{wheel.dist_info}/RECORD"]))
     print(wheel.write(folder))
 
 
@@ -144,7 +104,7 @@ def pack_command_line(program, version, epoch, folder):
     for extra in ("gui", "engine"):
         headers += [("Provides-Extra", extra), ("Requires-Dist", f"ringscope-{extra}=={version}; extra == '{extra}'")]
     summary = "Records and debugs PyTorch training under context parallelism"
-    finish(wheel, folder, summary, "Apache-2.0", [*COMMAND_LINE_PARTS, LIBCXX], headers)
+    finish(wheel, folder, summary, "Apache-2.0", [*COMMAND_LINE_PARTS, *ZIG_PARTS], headers)
 
 
 def pack_window(program, version, epoch, folder):

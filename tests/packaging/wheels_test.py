@@ -23,6 +23,8 @@ import zipfile
 sys.dont_write_bytecode = True
 SOURCE, BIN = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(SOURCE / "packaging"))
+sys.path.insert(0, str(SOURCE / "tests/packaging"))
+import bills  # noqa: E402
 import wheel  # noqa: E402
 import wheels  # noqa: E402
 
@@ -114,14 +116,29 @@ class WheelsTest(unittest.TestCase):
             text = (SOURCE / "LICENSES" / f"{expected[name]}.txt").read_text()
             self.assertEqual(self.metadata(name, f"licenses/{expected[name]}.txt"), text)
 
+    def bill(self, name):
+        return json.loads(self.metadata(name, f"sboms/{name.replace('-', '_')}.spdx.json"))
+
     def test_bills_of_materials_list_what_is_linked(self):
         for name in self.wheels:
-            bill = json.loads(self.metadata(name, f"sboms/{name.replace('-', '_')}.spdx.json"))
+            bill = self.bill(name)
             listed = {package["name"]: package["licenseDeclared"] for package in bill["packages"]}
+            content = (BIN / name).read_bytes()
+            linked = bills.linked_parts(content)
+            self.assertTrue(linked, name)
+            self.assertEqual(linked - set(listed), set(), name)
             self.assertEqual(listed["SQLite"], "blessing")
             self.assertTrue(all(listed.values()))
             contained = {one["relatedSpdxElement"] for one in bill["relationships"]}
             self.assertEqual(contained, {package["SPDXID"] for package in bill["packages"]})
+
+    def test_bills_of_materials_list_every_file_with_its_hash(self):
+        for name, path in self.wheels.items():
+            with zipfile.ZipFile(path) as archive:
+                files = {entry: archive.read(entry) for entry in archive.namelist()}
+            self.assertEqual(bills.check_files(self.bill(name), files), [])
+            changed = {**files, "added.txt": b"1"}
+            self.assertEqual(bills.check_files(self.bill(name), changed), ["added.txt is not listed"])
 
     def test_recorder_and_wheel_have_one_name_and_version(self):
         text = (SOURCE / "traces/recorder/pyproject.toml").read_text()
