@@ -12,6 +12,7 @@ install(DIRECTORY ${manuals}/man/ DESTINATION ${data}/man/man1)
 install(DIRECTORY ${manuals}/bash/ DESTINATION ${data}/bash-completion/completions)
 install(DIRECTORY ${manuals}/zsh/ DESTINATION ${data}/zsh/vendor-completions)
 install(DIRECTORY ${manuals}/fish/ DESTINATION ${data}/fish/vendor_completions.d)
+install(FILES ${manuals}/copyright ${manuals}/ringscope.spdx.json DESTINATION ${data}/doc/ringscope OPTIONAL)
 install(FILES LICENSES/GPL-3.0-or-later.txt LICENSES/Apache-2.0.txt DESTINATION ${data}/doc/ringscope)
 
 set(CPACK_GENERATOR DEB)
