@@ -68,6 +68,9 @@ def list_sources():
         group = re.findall(r'#include "(.*\.cpp)"', path.read_text()) if "/Unity/" in str(path) else [str(path)]
         flags = [word for word in words if word.startswith(("-I", "-isystem", "-D", "-std=", "-ffile-prefix-map="))]
         sources |= {name: flags for name in group}
+    generated = [name for name in sources if name.startswith(f"{PORTABLE}/")]
+    subprocess.run(["ninja", "-C", PORTABLE, *(os.path.relpath(name, PORTABLE) for name in generated)], check=True,
+                   stdout=subprocess.DEVNULL)
     return sources
 
 

@@ -14,6 +14,8 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/core/resources.h"
 
+extern "C" char** environ;  // not declared by the headers of macOS
+
 namespace ringscope::app {
 namespace {
 

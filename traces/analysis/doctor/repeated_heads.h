@@ -9,8 +9,8 @@
 namespace ringscope::traces {
 
 /// Returns a finding when a job repeated a layer's KV heads as a block, and several query heads
-/// still share one of them: equal heads follow each other at a distance then. No query heads of
-/// one group attend them so, whether groups follow each other or alternate.
+/// share each. Equal KV heads follow each other at a distance then. No grouping of query heads
+/// attends them so, whether the heads of a group follow each other or alternate.
 std::optional<Finding> findTiledHeads(const Trace& trace, const LayerTensors& layer);
 
 }  // namespace ringscope::traces

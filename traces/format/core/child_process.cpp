@@ -16,6 +16,8 @@
 
 #include "traces/format/core/error.h"
 
+extern "C" char** environ;  // not declared by the headers of macOS
+
 namespace ringscope::traces {
 namespace {
 
@@ -30,17 +32,41 @@ class Ends {
   Ends(const Ends&) = delete;
   Ends& operator=(const Ends&) = delete;
 
-  void makePipe() { check(::pipe2(ends_.data(), O_CLOEXEC)); }
+  void makePipe() {
+#ifdef __APPLE__
+    check(::pipe(ends_.data()));
+    keepFromChildren();
+#else
+    check(::pipe2(ends_.data(), O_CLOEXEC));
+#endif
+  }
   /// Makes a pair of sockets. Unlike a pipe, a socket without a reader can be written to without a
   /// signal.
-  void makeSockets() { check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data())); }
-  int operator[](std::size_t end) const { return ends_[end]; }
-  int take(std::size_t end) { return std::exchange(ends_[end], -1); }
+  void makeSockets() {
+#ifdef __APPLE__
+    check(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()));
+    keepFromChildren();
+#else
+    check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()));
+#endif
+  }
+  int operator[](std::size_t end) const {
+    return ends_[end];
+  }
+  int take(std::size_t end) {
+    return std::exchange(ends_[end], -1);
+  }
 
  private:
   static void check(int result) {
     if (result != 0) throw runFailed(std::string("no pipe can be made: ") + std::strerror(errno));
   }
+#ifdef __APPLE__
+  void keepFromChildren() const {
+    for (const int end : ends_) check(::fcntl(end, F_SETFD, FD_CLOEXEC));
+  }
+#endif
+
   std::array<int, 2> ends_{-1, -1};
 };
 

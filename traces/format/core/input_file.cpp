@@ -124,7 +124,7 @@ std::vector<std::uint8_t> readFilePart(const std::string& path, std::uint64_t be
 FileIdentity fileIdentity(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino};
+  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
 }
 
 }  // namespace ringscope::traces

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/core/resources.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 
 #include "traces/format/core/error.h"
+
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 namespace ringscope::traces {
 
@@ -12,7 +17,14 @@ namespace fs = std::filesystem;
 
 std::string executableFolder() {
   std::error_code error;
+#ifdef __APPLE__
+  std::string name(4096, '\0');
+  std::uint32_t size = static_cast<std::uint32_t>(name.size());
+  if (::_NSGetExecutablePath(name.data(), &size) != 0) return fs::current_path().string();
+  const fs::path self = fs::canonical(name.c_str(), error);
+#else
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
+#endif
   return error ? fs::current_path().string() : self.parent_path().string();
 }
 
