@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Roots of a file system with little in them, in which installed packages are used without network."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,10 +23,42 @@ class FreshRoot:
         shutil.copy("/lib64/ld-linux-x86-64.so.2", self.folder / "lib64")
 
     def run(self, *command):
-        """Runs a program of this root with an empty environment."""
-        script = 'mount -t proc proc "$0/proc" && exec env -i "$(command -v chroot || echo /usr/sbin/chroot)" "$0" "$@"'
+        """Runs a program of this root with an empty environment, without network."""
+        script = 'mount -t proc proc "$0/proc" && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$CHROOT" "$0" "$@"'
         words = [*ISOLATE, "sh", "-c", script, str(self.folder), *map(str, command)]
-        return subprocess.run(words, capture_output=True, text=True, check=False)
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "CHROOT": shutil.which("chroot") or "/usr/sbin/chroot"}
+        return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+
+
+class DebianRoot(FreshRoot):
+    """A minimal Debian with some packages, which debootstrap makes. Only making it needs the network."""
+
+    def __init__(self, folder, packages):
+        self.folder = pathlib.Path(folder)
+        command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", "bookworm", folder, find_mirror()]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"debootstrap failed: {done.stdout.strip().splitlines()[-1:]}")
+
+
+def find_mirror():
+    """Returns the address of the archive that this system installs from; empty when it is none of Debian 12."""
+    if shutil.which("apt-get") is None:
+        return ""
+    listing = ["apt-get", "indextargets", "--format", "$(SITE) $(CODENAME) $(CREATED_BY)"]
+    lines = subprocess.run(listing, capture_output=True, text=True, check=False).stdout.splitlines()
+    return next((line.split()[0] for line in lines if line.split()[1:] == ["bookworm", "Packages"]), "")
+
+
+def describe_debian_obstacle():
+    """Returns why no minimal Debian can be made; empty when it can be tried."""
+    if shutil.which("debootstrap") is None:
+        return "debootstrap is not installed"
+    if os.geteuid() != 0:
+        return "only root can make a Debian root"
+    if not find_mirror():
+        return "this system does not install from an archive of Debian 12"
+    return describe_obstacle()
 
 
 def describe_obstacle():

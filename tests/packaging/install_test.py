@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the wheels of `scripts/package wheels` into empty environments and uses them, also the Debian package.
+"""Installs the wheels of `scripts/package wheels` into empty environments and uses them without network and compilers.
+
+Also unpacks the Debian package. debian_test.py and archive_test.py install packages into roots without Qt.
 
 Usage: install_test.py SOURCE [WHEELS]. WHEELS is build/packages of SOURCE unless it is named. Exit code 77, with the
 reason, when there are no wheels, or when PySide6 cannot be loaded.
@@ -15,12 +17,20 @@ import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
+sys.dont_write_bytecode = True
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(SOURCE / "tests/packaging"))
+import bills  # noqa: E402
+
+OFFLINE = SOURCE / "tests/packaging/offline.py"
+ISOLATE = ("unshare", "--map-root-user", "--net")
 WHEELS = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else SOURCE / "build/packages").resolve()
 RECORDER = SOURCE / ".deps/recorder"  # the environment with PyTorch that scripts/recorder_env makes
 SAMPLE = SOURCE / "resources/sample/missing_position_ids.rscope"
 NEWEST_GLIBC = {"ringscope": (2, 28), "ringscope_gui": (2, 34), "ringscope_engine": (2, 34)}
+STARTS = 50
 MOST_START_SECONDS = 0.010
 MOST_PICTURE_SECONDS = 15
 
@@ -38,8 +48,26 @@ def run(*command, **options):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=clean, **options)
 
 
+def can_isolate():
+    """Reports whether programs can be run without network. Without unshare they run with it, which a line says."""
+    if shutil.which("unshare") and run(*ISOLATE, sys.executable, OFFLINE, "", "/bin/true").returncode == 0:
+        return True
+    print("the programs keep the network: unshare cannot make a network namespace here")
+    return False
+
+
+ISOLATED = can_isolate()
+
+
+def use(program, *arguments, **options):
+    """Runs an installed program without network, and with only its own folder as PATH, so without compilers."""
+    program = pathlib.Path(program)
+    isolate = (*ISOLATE, sys.executable, OFFLINE, program.parent) if ISOLATED else ()
+    return run(*isolate, program, *arguments, **options)
+
+
 def find_wheel(name):
-    return next(iter(sorted(WHEELS.glob(f"{name}-*.whl"))), None)
+    return next(iter(sorted(WHEELS.glob(f"{name}-*_x86_64.whl"))), None)
 
 
 class Environment:
@@ -97,7 +125,9 @@ class InstallTest(unittest.TestCase):
                 listing = run("objdump", "-T", path).stdout
                 versions = [(int(a), int(b)) for a, b in re.findall(r"\bGLIBC_(\d+)\.(\d+)", listing)]
                 self.assertTrue(versions, path)
+                print(f"{path.name}: newest glibc symbols {max(versions)[0]}.{max(versions)[1]}")
                 self.assertLessEqual(max(versions), newest, path)
+                self.assertEqual(bills.machine_paths(path.read_bytes(), SOURCE), [], path.name)
 
     def test_the_command_line_needs_only_glibc(self):
         self.need("ringscope")
@@ -109,15 +139,16 @@ class InstallTest(unittest.TestCase):
     def test_the_command_line_starts_quickly_and_finds_the_mistake_of_the_sample(self):
         self.need("ringscope")
         self.install(find_wheel("ringscope"))
-        doctor = run(self.environment.program("ringscope"), "doctor", SAMPLE)
+        doctor = use(self.environment.program("ringscope"), "doctor", SAMPLE)
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         self.assertIn("missing_position_ids", doctor.stdout)
         times = []
-        for _ in range(20):
+        for _ in range(STARTS):
             began = time.monotonic()
             self.assertEqual(run(self.environment.program("ringscope"), "--version").returncode, 0)
             times.append(time.monotonic() - began)
-        print(f"ringscope --version: {min(times) * 1000:.1f} ms")
+        print(f"ringscope --version, {STARTS} starts: best {min(times) * 1000:.1f} ms, "
+              f"median {sorted(times)[STARTS // 2] * 1000:.1f} ms")
         self.assertLess(min(times), MOST_START_SECONDS)
 
     def test_the_window_draws_every_view_within_15_seconds_of_the_installation(self):
@@ -133,15 +164,15 @@ class InstallTest(unittest.TestCase):
         seconds = time.monotonic() - began
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
         print(f"pip install and the first picture: {seconds:.1f} s")
-        self.assertLess(seconds, MOST_PICTURE_SECONDS)
         window = run(self.environment.program("ringscope"), "gui", SAMPLE)
         self.assertIn("there is no display", window.stderr)
         views = run(gui, "--list-views").stdout.split()
         self.assertIn("ring", views)
         for view in views:
             against = ("--against", SAMPLE) if view == "compare" else ()
-            drawn = run(gui, SAMPLE, "--screenshot", picture, "--view", view, *against)
+            drawn = use(gui, SAMPLE, "--screenshot", picture, "--view", view, *against)
             self.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
+        self.assertLess(seconds, MOST_PICTURE_SECONDS)
 
     def test_the_window_without_qt_says_what_to_install(self):
         self.need("ringscope_gui")
@@ -171,6 +202,18 @@ class InstallTest(unittest.TestCase):
             self.assertEqual(updated.returncode, 0, updated.stderr)
             self.assertIn("60:application/x-ringscope:*.rscope", (mime / "globs2").read_text())
 
+    def test_a_recorded_job_runs_without_torchrun(self):
+        self.need("ringscope")
+        self.install(find_wheel("ringscope"))
+        self.use_recorders_torch()
+        run1 = self.environment.folder / "run1"
+        job = self.environment.folder / "job.py"
+        job.write_text("import torch\nlayer = torch.nn.Linear(4, 4)\nlayer(torch.ones(2, 4)).sum().backward()\n")
+        done = use(self.environment.program("python"), "-m", "ringscope", job, env={"RINGSCOPE_RECORD": str(run1)})
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        info = use(self.environment.program("ringscope"), "info", run1)
+        self.assertEqual(info.returncode, 0, info.stderr)
+
     def test_a_job_is_recorded_and_diagnosed(self):
         self.need("ringscope")
         self.install(find_wheel("ringscope"))
@@ -178,9 +221,9 @@ class InstallTest(unittest.TestCase):
         run1 = self.environment.folder / "run1"
         job = SOURCE / "traces/recorder/examples/no_position_ids.py"
         command = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "ringscope", job)
-        done = run(self.environment.program("python"), *command, env={"RINGSCOPE_RECORD": str(run1)}, cwd=job.parent)
+        done = use(self.environment.program("python"), *command, env={"RINGSCOPE_RECORD": str(run1)}, cwd=job.parent)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-        doctor = run(self.environment.program("ringscope"), "doctor", run1)
+        doctor = use(self.environment.program("ringscope"), "doctor", run1)
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         self.assertIn("missing_position_ids", doctor.stdout)
 
@@ -191,9 +234,31 @@ class InstallTest(unittest.TestCase):
         trace = self.environment.folder / "run.rscope"
         text = self.environment.folder / "share/ringscope/sample/text.txt"
         command = ("train", "--text", text, "--cp", "2", "--steps", "1", "--seq-len", "64", "--verify", "--trace", trace)
-        done = run(self.environment.program("ringscope"), *command)
+        done = use(self.environment.program("ringscope"), *command)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-        self.assertEqual(run(self.environment.program("ringscope"), "doctor", trace).returncode, 0)
+        self.assertEqual(use(self.environment.program("ringscope"), "doctor", trace).returncode, 0)
+
+    def test_the_command_line_for_aarch64_runs_under_qemu(self):
+        wheel = next(iter(sorted(WHEELS.glob("ringscope-*_aarch64.whl"))), None)
+        if wheel is None:
+            self.skipTest("there is no wheel for aarch64; scripts/package wheels --target aarch64 makes it")
+        self.assertIn("manylinux_2_28_aarch64", wheel.name)
+        folder = self.environment.folder / "aarch64"
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+        program = next(folder.glob("*.data/scripts/ringscope"))
+        program.chmod(0o755)
+        self.assertEqual(int.from_bytes(program.read_bytes()[18:20], "little"), 183)  # EM_AARCH64
+        qemu = shutil.which("qemu-aarch64-static")
+        if qemu is None:
+            self.skipTest("qemu-user-static is not installed")
+        loader = pathlib.Path("/usr/aarch64-linux-gnu")
+        if not (loader / "lib/ld-linux-aarch64.so.1").exists():
+            self.skipTest("the glibc of aarch64 is missing; install libc6-arm64-cross")
+        doctor = run(qemu, "-L", loader, program, "doctor", SAMPLE)
+        self.assertEqual(doctor.returncode, 1, doctor.stderr)
+        self.assertIn("missing_position_ids", doctor.stdout)
+        self.assertIn("aarch64)", run(qemu, "-L", loader, program, "--version").stdout)
 
 
 if __name__ == "__main__":
