@@ -146,8 +146,8 @@ def describe_file(path, file):
 def bill_of_materials(own, parts, files, created, left_out=()):
     """Returns the SPDX document of a package.
 
-    `own` is the package itself as a Part, `files` has a File per path, `created` is a date as in
-    2026-01-31T12:00:00Z, and `left_out` names the files that cannot have their hash in the document.
+    `own` is the package itself as a Part. `files` has a File per path. `created` is a date as in 2026-01-31T12:00:00Z.
+    `left_out` names the files that cannot have their hash in the document.
     """
     listed = [describe_file(path, file) for path, file in sorted(files.items())]
     sums = sorted(file["checksums"][0]["checksumValue"] for file in listed)

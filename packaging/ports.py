@@ -35,7 +35,7 @@ LIBRARIES = {"aarch64-linux": "build/libraries/arm64/usr/lib/aarch64-linux-gnu"}
 
 @dataclass
 class Port:
-    """What was compiled for one target."""
+    """The result of compiling for one target."""
 
     target: str
     files: int = 0
