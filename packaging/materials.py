@@ -146,8 +146,8 @@ def describe_file(path, file):
 def bill_of_materials(own, parts, files, created, left_out=()):
     """Returns the SPDX document of a package.
 
-    `own` is the package itself as a Part. `files` has a File per path. `created` is a date as in 2026-01-31T12:00:00Z.
-    `left_out` names the files that cannot have their hash in the document.
+    The Part `own` is the package itself, and `files` has a File per path. The date `created` is written as in
+    2026-01-31T12:00:00Z. The document cannot contain hashes of the files in `left_out`.
     """
     listed = [describe_file(path, file) for path, file in sorted(files.items())]
     sums = sorted(file["checksums"][0]["checksumValue"] for file in listed)
