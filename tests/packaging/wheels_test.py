@@ -181,6 +181,32 @@ class WheelsTest(unittest.TestCase):
             self.assertIn("the engine needs PyTorch 2.11, which is not installed", train.stderr)
 
 
+class ProgramsTest(unittest.TestCase):
+    def test_programs_of_packages_have_no_path_of_the_building_machine(self):
+        built = sorted([*(BIN.parent / "wheel").glob("ringscope*"), *SOURCE.glob("build/portable*/bin/ringscope")])
+        if not built:
+            self.skipTest("no programs of packages are built; scripts/package builds them")
+        for program in built:
+            self.assertEqual(bills.machine_paths(program.read_bytes(), SOURCE, BIN), [], program)
+
+    def test_paths_of_the_building_machine_are_found(self):
+        content = b"\0/home/build/x.cpp\0traces/a.cpp\0/src/ringscope/b.cpp\0"
+        self.assertEqual(bills.machine_paths(content, "/src/ringscope"), ["/home/build/x.cpp", "/src/ringscope/b.cpp"])
+
+
+class ScriptTest(unittest.TestCase):
+    def refuse(self, *arguments):
+        done = subprocess.run([SOURCE / "scripts/package", "--cpu", *arguments], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        return done.stderr
+
+    def test_wrong_arguments_are_refused_in_one_sentence(self):
+        self.assertIn("builds wheels, deb, archive and ports; not 'rpm'", self.refuse("rpm"))
+        self.assertIn("--target needs aarch64", self.refuse("wheels", "--target", "sparc"))
+        self.assertIn("ringscope-gui is only built for x86_64", self.refuse("wheels", "--target", "aarch64", "--only", "ringscope-gui"))
+        self.assertIn("scripts/package archive does not know '--only'", self.refuse("archive", "--only"))
+
+
 class LauncherTest(unittest.TestCase):
     def test_names_missing_libraries_and_their_packages_in_one_sentence(self):
         gui = launcher("ringscope_gui")
