@@ -54,8 +54,10 @@ int runCommands(int argc, char** argv, std::span<const Command> commands) {
 }  // namespace
 
 int runProgram(int argc, char** argv, std::span<const Command> commands) {
+#ifdef SIGXFSZ
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then a failed write, not a killed
                                   // process
+#endif
   guardEnds();
   const int exit_code = runCommands(argc, argv, commands);
   returnsByItself();

@@ -19,7 +19,9 @@ void defineMcp(CLI::App& command, int&) {
       ->required();
   command.callback([=] {
     const AllowedFiles files(*folders);
+#ifdef SIGPIPE
     std::signal(SIGPIPE, SIG_IGN);  // a client that leaves is the end of the input, not a crash
+#endif
     serve(std::cin, std::cout, files);
   });
 }

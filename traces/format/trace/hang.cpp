@@ -2,7 +2,8 @@
 #include "traces/format/trace/hang.h"
 
 #include <cctype>
-#include <ctime>
+#include <chrono>
+#include <cstdio>
 
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/admission.h"
@@ -26,11 +27,18 @@ bool flagIn(const nlohmann::json& json, const char* key) {
 
 /// Formats a time: "2026-11-27 03:04:05 UTC".
 std::string timeWords(std::int64_t unix_ns) {
-  const std::time_t seconds = unix_ns / 1'000'000'000;
-  std::tm parts{};
-  char text[32];
-  gmtime_r(&seconds, &parts);
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+  namespace chrono = std::chrono;
+  const auto time = chrono::floor<chrono::seconds>(chrono::sys_time(chrono::nanoseconds(unix_ns)));
+  const auto midnight = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date(midnight);
+  const chrono::hh_mm_ss clock(time - midnight);
+  char text[96];
+  const int length = std::snprintf(
+      text, sizeof text, "%04d-%02u-%02u %02d:%02d:%02d UTC", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
+  return {text, static_cast<std::size_t>(length)};
 }
 
 std::string capitalized(std::string sentence) {
