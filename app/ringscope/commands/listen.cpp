@@ -32,8 +32,11 @@ class StopSignals {
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   }
   bool came() const {
-    const timespec none{0, 0};
-    return sigtimedwait(&signals_, nullptr, &none) > 0;
+    sigset_t pending{};
+    sigpending(&pending);
+    if (sigismember(&pending, SIGINT) != 1 && sigismember(&pending, SIGTERM) != 1) return false;
+    int signal = 0;
+    return sigwait(&signals_, &signal) == 0;
   }
 
  private:

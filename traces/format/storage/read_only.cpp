@@ -2,6 +2,7 @@
 #include "traces/format/storage/read_only.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
