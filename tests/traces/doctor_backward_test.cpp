@@ -113,7 +113,7 @@ TEST(GqaGroupBrokenRuleTest, KvHeadsRepeatedAsABlockAreFound) {
   ASSERT_EQ(tiled.verdict, Verdict::kFound);
   EXPECT_EQ(tiled.findings.front().buffer, "k");
   for (const auto& right : {std::vector{1, 1, 2, 2}, {1, 2, 3, 4}, {1, 1, 1, 1}})
-    EXPECT_NE(findVerdict("gqa_group_broken", repeatedHeads(right)), Verdict::kFound);
+    EXPECT_NE(test::findVerdict("gqa_group_broken", repeatedHeads(right)), Verdict::kFound);
 }
 
 TEST(GqaGroupBrokenRuleTest, KvHeadsThatAreAlikeProveNothing) {

@@ -18,15 +18,30 @@ namespace {
 struct StepSums {
   double least = 0, most = 0;  ///< weights of single targets, of a rank's loss
   double targets = 0, tokens = 0, product = 0;
+  double magnitude = 0;  ///< of the products, without their signs
   double head_product = 0;
   std::int32_t microbatches = 1;
   double rounding = 0;
 };
 
+/// One gradient as backward brought it on a rank and as the optimizer has it: numbers linear in it.
+struct Gradient {
+  double local = 0, given = 0;
+  std::int64_t parts = 1;  ///< ranks whose `given` are parts of one number
+};
+
+/// Returns that of the output projection, whose part on each rank its logits give. If its weight
+/// embeds tokens too, returns that of another parameter.
+std::optional<Gradient> gradientOf(const CalledLoss& call) {
+  if (!call.tied && call.product && call.head_product && call.head_parts > 0)
+    return Gradient{*call.product, *call.head_product, call.head_parts};
+  if (!call.local_gradient || !call.given_gradient) return std::nullopt;
+  return Gradient{*call.local_gradient, *call.given_gradient, 1};
+}
+
 bool isPlain(const CalledLoss& call) {
-  return !call.weighted && !call.picked && !call.tied && call.product && call.head_product &&
-         call.head_parts > 0 && call.weights && call.weights->mean > 0 &&
-         call.weights->off <= roundingShare(call.dtype);
+  return !call.weighted && !call.picked && gradientOf(call) && call.weights &&
+         call.weights->mean > 0 && call.weights->off <= roundingShare(call.dtype);
 }
 
 bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
@@ -38,7 +53,9 @@ bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
     sums.most = std::max(sums.most, weight);
     sums.targets += static_cast<double>(call.targets);
     sums.tokens += static_cast<double>(call.tokens);
-    sums.product += *call.product;
+    const double local = gradientOf(call)->local;
+    sums.product += local;
+    sums.magnitude += std::abs(local);
     sums.microbatches = std::max(sums.microbatches, call.microbatch + 1);
     sums.rounding = std::max({sums.rounding, 2e-3, 4 * roundingShare(call.dtype)});
   }
@@ -72,13 +89,18 @@ std::optional<StepSums> stepSums(const Trace& trace, std::int32_t train_step) {
     const bool is_owner = std::ranges::find(owners, WorldRank::of(rank)) != owners.end();
     if (is_owner && !addCalls(calls, sums)) return std::nullopt;
     if (calls.empty() || !isPlain(calls.front())) return std::nullopt;
-    const double product = *calls.front().head_product;
-    parts = static_cast<double>(calls.front().head_parts);
+    // Ranks of a tp group may have parts of another parameter's gradient, or all of it.
+    if (calls.front().tied && trace.run()->tp > 1) return std::nullopt;
+    const Gradient gradient = *gradientOf(calls.front());
+    const double product = gradient.given;
+    parts = static_cast<double>(gradient.parts);
     least = std::min(least, product);
     most = std::max(most, product);
     sums.head_product += product;
   }
-  if (!(sums.targets > 0) || sums.product == 0) return std::nullopt;
+  constexpr double kLeastShare = 1e-2;  // parts that cancel leave little but rounding
+  if (!(sums.targets > 0) || std::abs(sums.product) <= kLeastShare * sums.magnitude)
+    return std::nullopt;
   if (parts == 1 && most - least > 1e-3 * std::abs(most)) return std::nullopt;
   sums.head_product *= parts / trace.worldSize();
   return sums;

@@ -44,7 +44,9 @@ CalledLoss readLoss(const nlohmann::json& object) {
     loss.weights = {numberOf(*weights, "least"), numberOf(*weights, "most"),
                     numberOf(*weights, "mean"), numberOf(*weights, "off")};
   for (const auto& [name, product] :
-       {std::pair("product", &loss.product), std::pair("head_product", &loss.head_product)})
+       {std::pair("product", &loss.product), std::pair("head_product", &loss.head_product),
+        std::pair("local_gradient", &loss.local_gradient),
+        std::pair("given_gradient", &loss.given_gradient)})
     if (const double value = numberOf(object, name); std::isfinite(value)) *product = value;
   const auto entries = object.find("entries");
   if (entries != object.end() && entries->is_array())
@@ -89,6 +91,8 @@ nlohmann::json toJson(const CalledLoss& loss) {
     json["head_product"] = *loss.head_product;
     json["head_parts"] = loss.head_parts;
   }
+  if (loss.local_gradient) json["local_gradient"] = *loss.local_gradient;
+  if (loss.given_gradient) json["given_gradient"] = *loss.given_gradient;
   for (const CalledLoss::Entry& entry : loss.entries)
     json["entries"].push_back(
         {{"targets", entry.targets}, {"least", entry.least}, {"most", entry.most}});

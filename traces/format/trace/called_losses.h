@@ -40,6 +40,9 @@ struct CalledLoss {
   /// Without any factor, the sum of `product` over all losses gives it.
   std::optional<double> head_product;
   std::int64_t head_parts = 1;  ///< ranks whose head_product are parts of one number
+  /// Another parameter's gradient, as one number that is linear in it: what backward brought on
+  /// this rank, and what the optimizer is given. nullopt: not recorded, or of several microbatches.
+  std::optional<double> local_gradient, given_gradient;
 };
 
 /// Returns the losses of a rank in a training step, in order; empty when they were not recorded.

@@ -153,6 +153,7 @@ class Recording:
             self.standing.moved()
         try:
             self.losses.border()
+            self.optimizer.reference.look(active)
             if not active:
                 self.session.layers.release()
             if self.model is not None:
@@ -164,6 +165,7 @@ class Recording:
 
     def _adopt(self, model):
         self.optimizer.set_parameters(model)
+        self.optimizer.reference.look(self.session.active)
         self.model = ModelObserver(self.session, model)
         self.model.buffer_name = self.buffers.name_of
         self.model.auxiliary = self.auxiliary

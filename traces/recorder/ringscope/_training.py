@@ -14,6 +14,7 @@ from ._loss_gradient import LogitsGradient, LogitsPath, product_of
 from ._parts import part_of, ranks_of_parts
 from ._picked import PickedObserver
 from ._pytorch import local_of
+from ._reference import ReferenceGradient
 from ._session import fingerprinter, observer
 
 _AT_ONCE = 32
@@ -230,6 +231,7 @@ class OptimizerObserver:
     def __init__(self, session, patches):
         self.session = session
         self.names = {}
+        self.reference = ReferenceGradient(session)
         self.clipped_names = set()
         self._handles = [
             optimizers.register_optimizer_step_pre_hook(self._before),
@@ -269,6 +271,7 @@ class OptimizerObserver:
     def set_parameters(self, model):
         self.know(model)
         self._known = [(p, self.names[id(p)]) for p in model.parameters()]
+        self.reference.know([(name, p) for p, name in self._known])
         self.session.memory.known = [p for p, _ in self._known]
         self.session.memory.parameters = model.parameters
 
@@ -341,6 +344,7 @@ class OptimizerObserver:
     def _project(self, named):
         """Records the product of an output projection's gradient with its weight: what all its logits' gradients with
         these logits give together."""
+        self.reference.given()
         for name, parameter in named:
             if name in self.projections and parameter.grad is not None:
                 self.session.line(

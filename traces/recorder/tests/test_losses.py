@@ -75,6 +75,20 @@ class Losses(unittest.TestCase):
         for name in ("least", "most", "mean"):
             self.assertAlmostEqual(gradient["weight"][name], 1 / 5, places=6)
 
+    def test_the_gradient_of_a_small_parameter_is_followed_to_the_optimizer(self):
+        self.head = nn.Sequential(nn.Linear(8, CLASSES), nn.LayerNorm(CLASSES))
+        optimizer = torch.optim.SGD(self.head.parameters(), lr=0.1)
+        with ringscope.record(self.folder, model=self.head):
+            self.head(self.hidden).square().sum().backward()
+            self.head[1].bias.grad *= 3
+            optimizer.step()
+        with open(os.path.join(self.folder, "rank-00000.jsonl"), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        (line,) = (line for line in lines if line["line"] == "reference_gradient")
+        self.assertEqual(line["parameter"], "1.bias")
+        self.assertAlmostEqual(line["given"], 3 * line["local"], places=5)
+        self.assertGreater(abs(line["local"]), 1e-3)
+
     def test_label_smoothing_is_part_of_the_sum(self):
         def loss(z, y):
             return F.cross_entropy(z.flatten(0, 1), y.flatten(), reduction="sum", label_smoothing=0.25)

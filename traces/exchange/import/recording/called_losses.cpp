@@ -86,6 +86,18 @@ void addHeadProducts(const RankLines& rank,
     }
 }
 
+/// Adds what ranks and the optimizer have of another parameter's gradient, to steps with one loss.
+void addReferenceGradients(const RankLines& rank,
+                           std::map<std::int32_t, std::vector<CalledLoss>>& losses) {
+  for (const Line& line : rank.lines) {
+    if (line.kind() != "reference_gradient") continue;
+    const auto called = losses.find(stepOf(line));
+    if (called == losses.end() || called->second.size() != 1) continue;
+    called->second.front().local_gradient = line.real("local");
+    called->second.front().given_gradient = line.real("given");
+  }
+}
+
 /// The losses of one rank by training step.
 std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) {
   std::map<std::int32_t, std::vector<CalledLoss>> losses;
@@ -112,6 +124,7 @@ std::map<std::int32_t, std::vector<CalledLoss>> lossesOf(const RankLines& rank) 
     losses[stepOf(line)].push_back(std::move(loss));
   }
   addHeadProducts(rank, losses);
+  addReferenceGradients(rank, losses);
   return losses;
 }
 
