@@ -188,6 +188,14 @@ TEST(McpTest, ReadsOnlyFilesUnderTheFolders) {
   EXPECT_EQ(call("info", {{"file", "good.rscope"}}, folders)["isError"], false);
 }
 
+TEST(McpTest, AddressesOfOtherMachinesRunNoCommand) {
+  const test::TempDir dir;
+  const std::string made = dir.file("made"), touch = "touch%20" + made;
+  for (const std::string& address : {"shell://" + touch + "/x", std::string("ssh://localhost/x")})
+    expectRefused(call("info", {{"file", address}}, {dir.file(".")}), "there is no");
+  EXPECT_FALSE(fs::exists(made));
+}
+
 TEST(McpTest, RefusesWrongArgumentsInOneSentence) {
   expectRefused(call("info", json::object()), "the argument 'file' is missing");
   expectRefused(call("info", {{"file", 3}}), "'file' is no string");
