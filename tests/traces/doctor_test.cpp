@@ -223,6 +223,16 @@ TEST(MissingCpGradReduceRuleTest, SaysWhetherGradientsWereReducedOverOtherRanks)
   EXPECT_EQ(evidence("grad_sync rank=0 payload=grads bytes=0\n").find(over), std::string::npos);
 }
 
+TEST(MissingCpGradReduceRuleTest, SaysThatOtherGradientsWereSummed) {
+  const auto answer = answerFrom(
+      "missing_cp_grad_reduce",
+      "run cp=2\ngroup cp 0,1\ntensor grad.a rank=0 hash=1\ntensor grad.a rank=1 hash=2\n"
+      "tensor grad.b rank=0 hash=3\ntensor grad.b rank=1 hash=3\n"
+      "collective rank=0 group=0 payload=grads bytes=8\n");
+  EXPECT_NE(answer.findings.at(0).evidence.find("those of other parameters agree"),
+            std::string::npos);
+}
+
 TEST(MissingCpGradReduceRuleTest, EqualGradientsWithoutASumOverCpProveNothing) {
   const std::string equal =
       "run dp=2 cp=2\ngroup dp 0,2\ngroup dp_cp 0,1,2,3\nattend rank=0 layer=0\n"

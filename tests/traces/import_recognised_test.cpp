@@ -40,6 +40,12 @@ class Unannotated {
     copy_.put(file, all);
   }
   void drop(const std::string& kind) const { copy_.drop(kind); }
+  /// Adds a line before the last one.
+  void append(const std::string& file, const std::string& line) const {
+    std::string all = copy_.text(file);
+    const std::size_t end = all.rfind("{\"line\":\"end\"");
+    copy_.put(file, all.insert(end, line + "\n"));
+  }
   std::shared_ptr<Trace> open() const { return openTrace(copy_.path()); }
 
  private:
@@ -152,6 +158,35 @@ TEST(ImportRecognised, TheOrderOfAnExchangeGivesTokensIfNothingElseDoes) {
   const ShardRecord* shard = trace->findShard("input_ids", 0, rank(0));
   ASSERT_TRUE(shard);
   EXPECT_EQ(shard->global_from_local, (std::vector<TokenRun>{{0, 4}, {12, 16}}));
+}
+
+/// Adds a variable that ranks cut by these balances. `0` is its group.
+void addCutVariable(const Unannotated& job, const std::string& name, const std::string& balances) {
+  for (const char* file : test::kRankFiles)
+    job.append(file, R"({"line":"cut_variable","step":0,"microbatch":0,"of":"whole","name":")" +
+                         name + R"(","group":"0","shape":[1,8],"balances":[)" + balances + "]}");
+}
+
+TEST(ImportRecognised, VariablesThatTheJobCutHaveTokens) {
+  const Unannotated job;
+  addCutVariable(job, "mask", R"("head_tail","striped")");
+  const auto trace = job.open();
+  const ShardRecord* shard = trace->findShard("mask", 0, rank(0));
+  ASSERT_TRUE(shard);
+  EXPECT_EQ(shard->global_from_local, (std::vector<TokenRun>{{0, 4}, {12, 16}}));
+  const auto findings = diagnose(*trace).findings();
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings.front().rule, "companion_cut_otherwise");
+}
+
+TEST(ImportRecognised, AVariableThatIsAlsoCutAsTheTokensAreIsRight) {
+  const Unannotated job;
+  addCutVariable(job, "mask", R"("head_tail")");
+  addCutVariable(job, "mask_in_order", R"("none")");
+  const auto trace = job.open();
+  EXPECT_FALSE(trace->findShard("mask", 0, rank(0))) << "left over from before the cut";
+  EXPECT_TRUE(trace->findShard("mask_in_order", 0, rank(0)));
+  EXPECT_TRUE(diagnose(*trace).findings().empty());
 }
 
 }  // namespace

@@ -272,8 +272,10 @@ std::string toText(const TraceCheck& check) {
             " of other training steps: recorded without values\n";
   if (check.compared() == 0) return text + "– Nothing could be recomputed\n";
   if (!check.right()) return text + "✗ Some of it is not what was meant\n";
-  const std::int64_t unjudged =
-      std::ranges::count(check.layers, AttentionFits::kNothing, &LayerCheck::fits);
+  const auto is_unjudged = [](const LayerCheck& layer) {
+    return layer.fits == AttentionFits::kNothing || layer.tensors.empty();
+  };
+  const std::int64_t unjudged = std::ranges::count_if(check.layers, is_unjudged);
   if (unjudged == 0) return text + "✓ All that could be recomputed is within rounding\n";
   return text + "– All that could be judged is within rounding; the attention of " +
          describeCount(unjudged, "layer") + " could not be judged\n";

@@ -27,6 +27,7 @@ class AnnotationObserver:
         self.own_block = lambda q, heads_first: (None, None)
         # Forward calls of this training step by the hash of q, because backward may get a copy of q.
         self._forwards, self._step = {}, -1
+        self.shared = None  # the group of the last attention, this rank in it, and its size
 
     @observer
     def begin(self, q, k, v, dout, group, causal, scale, layout, layer):
@@ -115,6 +116,7 @@ class AnnotationObserver:
         call.rank, call.size = dist.get_rank(group), dist.get_world_size(group)
         call.members = dist.get_process_group_ranks(group)
         call.group = self.session.group(group)
+        self.shared = call.group, call.rank, call.size
 
     @observer
     def block(self, step, source, k, v, out, lse, running_lse, q_rows, k_rows, causal):

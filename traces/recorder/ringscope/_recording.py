@@ -12,6 +12,7 @@ from ._annotated import AnnotationObserver
 from ._auxiliary import AuxiliaryObserver
 from ._buffers import BufferObserver, runs_of
 from ._context import ContextObserver
+from ._cut_variables import CutVariables
 from ._dispatch import Watch
 from ._exits import Exits
 from ._harmless import check_values, described, guarded
@@ -144,6 +145,7 @@ class Recording:
             collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []
             WorkObserver(self.session, self.patches, collectives, (self.annotations.waited, collectives.travelled.waited))
+            CutVariables(self.session, self.annotations, self.patches)
 
     def _border(self):
         """Starts or stops observing at a step border. Layers and operators are observed only in recorded training

@@ -10,6 +10,7 @@ import torch
 
 from ._layers import in_backward
 from ._operators import tensors_in
+from ._orders import orders
 from ._qkv_frames import frames
 from ._session import observer
 from ._shapes import LAYOUTS, heads_first, in_layout
@@ -38,16 +39,6 @@ def _chunks(tensors, splits, size):
     return list(tensors) if len(tensors) == size and len({t.shape for t in tensors}) == 1 else None
 
 
-def _orders(tokens, size):
-    """Yields balances and the tokens that they give each rank of a sequence."""
-    every = torch.arange(tokens)
-    yield "none", list(every.chunk(size))
-    if tokens % (2 * size) == 0:
-        cut = every.chunk(2 * size)
-        yield "head_tail", [torch.cat([cut[at], cut[-1 - at]]) for at in range(size)]
-    yield "striped", [every[at::size] for at in range(size)]
-
-
 def _views(shape, elements):
     """Yields functions from a chunk to tensors of this shape. A chunk may hold q, k and v."""
     extents = list(shape)
@@ -72,7 +63,7 @@ def _found(chunks, whole):
     size, tokens = len(chunks), whole.shape[2]
     if tokens % size:
         return None
-    for balance, order in _orders(tokens, size):
+    for balance, order in orders(tokens, size):
         pieces = [whole[:, :, rows.to(whole.device)] for rows in order]
         for view in _views(pieces[0].shape, chunks[0].numel()):
             first = view(chunks[0]).to(whole.dtype)

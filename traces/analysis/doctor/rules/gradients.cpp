@@ -70,13 +70,15 @@ Finding missingCpGradReduceFinding(std::string evidence, bool certain) {
 
 Finding missingCpGradReduceFinding(const ReplicaDrift& grads, const ReplicaDrift& weights,
                                    Reduction reduction) {
+  const bool left_out = reduction == Reduction::kSome && grads.differing < grads.parameters;
   Finding f = missingCpGradReduceFinding(
       std::to_string(grads.differing) + " of " + std::to_string(grads.parameters) +
           " gradients differ between cp ranks after the sync (largest entries by a factor of up "
           "to " +
           describeSignificant(grads.ratio, 3) + "), and " + std::to_string(weights.differing) +
           " of " + std::to_string(weights.parameters) + " weights differ after the step; " +
-          reductionWords(reduction),
+          (left_out ? "those of other parameters agree: these were left out of a sum."
+                    : reductionWords(reduction)),
       reduction == Reduction::kNone);
   f.place = grads.first->place;
   f.rank = grads.first->rank;

@@ -122,8 +122,8 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
                                    : "the global index of their token") +
                   ", by up to " + std::to_string(std::llround(std::min(all.max_offset, 1e15))) +
                   "; " + std::to_string(all.restarting) +
-                  " of them count the rank's own tokens from 0, so the rotary embedding turns keys "
-                  "and queries by the angles of other places." +
+                  " of them count the rank's own tokens from 0, so keys and queries have the "
+                  "positions of other places." +
                   (guessed ? " This assumes that positions count over the whole sequence." : ""),
       .remedy = kShardPositions};
 }

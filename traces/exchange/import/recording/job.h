@@ -113,6 +113,9 @@ void joinAttentionGroups(RecordedJob& job);
 /// Targets also say that attention is causal, if its calls do not, and which parts of its group
 /// share a sequence.
 void addOwnLayout(RecordedJob& job);
+/// Adds the shards of variables that a job cut along the tokens by itself, in whichever order,
+/// where the layout of its token ids is known. Leaves out a variable that it cut in several ways.
+void addCutVariables(RecordedJob& job);
 /// Adds dp, tp, cp and their groups: from the mesh whose axis was passed to context_parallel, or
 /// else from the process groups that the job named.
 void addMesh(RecordedJob& job);

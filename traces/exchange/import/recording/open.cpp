@@ -114,6 +114,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   joinParts(job);
   joinAttentionGroups(job);
   addOwnLayout(job);
+  addCutVariables(job);
   addMesh(job);
   addShards(job);
   addMicrobatchShards(job);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/admission.h"

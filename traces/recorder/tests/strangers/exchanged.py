@@ -87,6 +87,30 @@ class AllHeadsAtOnce(Gathering):
         return loss
 
 
+class LossMask(AllHeadsAtOnce):
+    """A mask says which targets count. It is cut with the tokens, and the whole remains in a variable."""
+
+    def part(self, mask):
+        return mask[:, dealt(LENGTH, self.cp.get_local_rank(), self.cp.size())]
+
+    def train_on(self, buffers, count):
+        whole_mask = (torch.arange(LENGTH) % 5 < 3).float()[None]
+        loss_mask = self.part(whole_mask)
+        tokens = dealt(LENGTH, self.cp.get_local_rank(), self.cp.size())
+        own = {name: part.index_select(self.dimension(name), tokens) for name, part in buffers.items()}
+        each = F.cross_entropy(self.logits(own).transpose(1, 2), own["labels"], reduction="none")
+        loss = (each * loss_mask).sum() / whole_mask.sum()
+        loss.backward()
+        return loss
+
+
+class LossMaskCutInOrder(LossMask):
+    finding = "companion_cut_otherwise"
+
+    def part(self, mask):
+        return mask.chunk(self.cp.size(), 1)[self.cp.get_local_rank()]
+
+
 def dealt(length, rank, size):
     """Returns the tokens of a rank that has head and tail."""
     parts = torch.arange(length).chunk(2 * size)
