@@ -117,7 +117,8 @@ TEST(ReadingTest, TheDoctorWritesForReviewAndForContinuousIntegrationToo) {
   const json report = json::parse(std::ifstream(sarif));
   EXPECT_EQ(report["version"], "2.1.0");
   const json& driver = report["runs"][0]["tool"]["driver"];
-  EXPECT_EQ("ringscope " + driver["version"].get<std::string>() + "\n", ringscope("--version").out);
+  const std::string version = "ringscope " + driver["version"].get<std::string>();
+  EXPECT_TRUE(ringscope("--version").out.starts_with(version + " ("));
   const json& result = report["runs"][0]["results"].at(0);
   EXPECT_EQ(result["ruleId"], "missing_position_ids");
   EXPECT_EQ(driver["rules"][result["ruleIndex"].get<std::size_t>()]["id"], result["ruleId"]);
