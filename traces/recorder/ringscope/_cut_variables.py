@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of the job that are parts of others along the tokens, when backward begins: in whose order a rank's part of
-advantages, a loss mask or old log-probabilities was cut."""
+"""Variables of the job that are parts of others along the tokens, when backward begins. They tell in whose order a rank's
+advantages, loss mask or old log-probabilities were cut."""
 
 import os
 import sys
