@@ -69,7 +69,7 @@ std::string escape(std::string_view text, std::string_view kept) {
 std::string remotePath(std::string_view rest, std::size_t slash, const std::string& address) {
   if (slash == std::string_view::npos || slash + 1 >= rest.size())
     throw badAddress(address, "the path of the recording is missing");
-  const std::string path = unescape(rest.substr(slash), address);
+  std::string path = unescape(rest.substr(slash), address);
   if (!path.starts_with("/~/")) return path;
   if (path.size() == 3) throw badAddress(address, "the path of the recording is missing");
   return "./" + path.substr(3);

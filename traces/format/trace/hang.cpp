@@ -28,7 +28,8 @@ bool flagIn(const nlohmann::json& json, const char* key) {
 /// Formats a time: "2026-11-27 03:04:05 UTC".
 std::string timeWords(std::int64_t unix_ns) {
   namespace chrono = std::chrono;
-  const auto time = chrono::floor<chrono::seconds>(chrono::sys_time(chrono::nanoseconds(unix_ns)));
+  const auto time = chrono::floor<chrono::seconds>(
+      chrono::sys_time<chrono::nanoseconds>(chrono::nanoseconds(unix_ns)));
   const auto midnight = chrono::floor<chrono::days>(time);
   const chrono::year_month_day date(midnight);
   const chrono::hh_mm_ss clock(time - midnight);

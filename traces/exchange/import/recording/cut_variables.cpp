@@ -47,8 +47,8 @@ std::map<std::pair<std::int32_t, std::vector<WorldRank>>, Group> groupsOf(Record
 Names common(const Group& group, const std::map<WorldRank, Names>& by_rank) {
   if (by_rank.size() != group.members.size()) return {};
   Names all = by_rank.begin()->second;
-  for (const auto& [rank, own] : by_rank)
-    std::erase_if(all, [&](const std::string& name) { return !own.contains(name); });
+  for (const auto& own : by_rank)
+    std::erase_if(all, [&](const std::string& name) { return !own.second.contains(name); });
   return all;
 }
 

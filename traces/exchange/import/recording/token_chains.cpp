@@ -85,6 +85,7 @@ std::vector<std::vector<std::int64_t>> tokensByChain(const std::vector<OwnTokens
       at = run;
     }
   std::vector<std::vector<std::int64_t>> tokens;
+  tokens.reserve(ranks.size());
   for (const OwnTokens& own : ranks) tokens.emplace_back(static_cast<std::size_t>(own.width()));
   std::int64_t token = 0;
   std::size_t seen = 0;
