@@ -60,9 +60,9 @@ TEST(MarkdownReportTest, HasEvidenceRemedyPictureAndCommandsOfEachFinding) {
         "**Evidence.** 56 of 64 position ids differ",
         "**What to change.** shard `position_ids` too", "**How to reproduce.**",
         "ringscope doctor 'run 1.rscope'",
-        "ringscope-gui 'run 1.rscope' --view positions --at 3,0,backward,0 --screenshot "
-        "positions.png",
-        "--mistake missing_position_ids", "**Reported in.**", "## Checks", "1 rule clear"})
+        "ringscope-gui 'run 1.rscope' --view positions --at 3,0,backward,0 --screenshot",
+        " positions.png", "--mistake missing_position_ids", "**Reported in.**", "## Checks",
+        "1 rule clear"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

@@ -46,7 +46,7 @@ QByteArray texturePattern(const PlacedBrush& placed, Definitions& definitions) {
 
 /// Returns the lines of a hatched brush in a square of `s` pixels.
 QByteArray hatchPath(Qt::BrushStyle style, const QByteArray& s) {
-  const QByteArray rising = "M0 " + s + "L" + s + " 0", falling = "M0 0L" + s + " " + s;
+  QByteArray rising = "M0 " + s + "L" + s + " 0", falling = "M0 0L" + s + " " + s;
   switch (style) {
     case Qt::FDiagPattern:
       return falling;

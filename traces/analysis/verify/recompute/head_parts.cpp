@@ -9,6 +9,7 @@
 #include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/format/core/to_index.h"
+#include "traces/format/schema/score_rule.h"
 #include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
