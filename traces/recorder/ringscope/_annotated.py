@@ -10,7 +10,7 @@ from ._exchanges import Exchanges
 from ._hand_call import HandCall
 from ._hashing import gridsum64
 from ._session import observer
-from ._shapes import heads_first, lse_of
+from ._shapes import heads_first, lse_of, packed
 from ._following import follow
 from ._attention_facts import scale_and_mask
 
@@ -70,9 +70,9 @@ class AnnotationObserver:
         self._write_begin(call, {"dout": heads_first(dout, call.layout, "dout")})
 
     @observer
-    def recognised(self, q, k, v, group, layout, said, follows):
-        """Begins a forward that no annotation describes. `said` are fields of its line that its arguments state. Follows
-        the gradients of q, k, v and out if `follows`; otherwise backward_of() begins the backward."""
+    def recognised(self, q, k, v, group, layout, said, followed):
+        """Begins a forward that no annotation describes. `said` are fields of its line that its arguments state. The
+        gradients of `followed` are: the job's own tensors by name, {} if backward_of() begins the backward."""
         session = self.session
         call = HandCall(self._ring.next_call(), "forward", layout, session.now())
         inputs = {what: heads_first(t, layout, what) for what, t in (("q", q), ("k", k), ("v", v))}
@@ -85,7 +85,7 @@ class AnnotationObserver:
         call.q_shape, call.k_shape = inputs["q"].shape, inputs["k"].shape
         call.knows(k, v)
         call.elements = k.numel() + v.numel()
-        call.inputs = {"q": q, "k": k, "v": v} if follows else {}
+        call.inputs = followed
         self._write_begin(call, inputs)
 
     def _write_begin(self, call, named):
@@ -196,7 +196,12 @@ class AnnotationObserver:
         follows = strategy == "ulysses" or call.is_recognised
         if follows and inputs and results.get("out") is not None:
             tensor, turn = returned or (results["out"], lambda gradient: gradient)
-            follow(inputs, tensor, lambda gradient: self.backward_of(call, turn(gradient)), self.end)
+            follow(
+                inputs,
+                tensor,
+                lambda gradient: self.backward_of(call, packed(turn(gradient))),
+                lambda gradients: self.end({name: packed(gradient) for name, gradient in gradients.items()}),
+            )
         now = session.now()
         otherwise = "kv" if call.direction == "forward" else "dkv"
         hops = call.exchanges.hops(otherwise, now)

@@ -91,9 +91,9 @@ class GatheredAttention:
         if said is None:
             return None
         q, gathered, fields = said
-        self._annotations.recognised(
-            q, gathered.k, gathered.v, gathered.group, "bhsd", fields, operator.is_followed
-        )
+        inputs = {"q": q, "k": gathered.k, "v": gathered.v}
+        followed = inputs if operator.is_followed else {}
+        self._annotations.recognised(*inputs.values(), gathered.group, "bhsd", fields, followed)
         call = self._annotations.current.call
         if call is None:
             return None

@@ -12,6 +12,7 @@ from ._layers import in_backward
 from ._operators import tensors_in
 from ._qkv_frames import arguments, computed_out, frames
 from ._session import observer
+from ._shapes import packed
 
 KINDS = (  # of collectives and messages that move q, k or v
     "send",
@@ -60,10 +61,6 @@ def _layout(q, k, shape, size):
             return "bshd" if rows[0] else "bhsd"
     strides = q.stride()
     return "bhsd" if strides[1] < strides[2] else None
-
-
-def _packed(tensor):
-    return tensor.unsqueeze(0) if tensor is not None and tensor.dim() == 3 else tensor
 
 
 _SHAPES = ("View", "UnsafeView", "ReshapeAlias", "Reshape", "Transpose", "Permute", "Clone", "Contiguous", "T")
@@ -166,11 +163,12 @@ class Recognition:
                 why = f"attention over shards in {name}(): which dimension of q is that of tokens is not known"
                 self.session.line("limit", why=why)
             return None
-        q, k, v = map(_packed, (frame.q, frame.k, frame.v))
+        q, k, v = map(packed, (frame.q, frame.k, frame.v))
         said = arguments(running)
 
         def begins():
-            self._annotations.recognised(q, k, v, process_group, layout, said, frame.ctx is None)
+            followed = {"q": frame.q, "k": frame.k, "v": frame.v} if frame.ctx is None else {}
+            self._annotations.recognised(q, k, v, process_group, layout, said, followed)
             if self._annotations.current.call is not None and frame.ctx is not None:
                 self._remember(frame)
             if not frame.has_arguments:
@@ -184,7 +182,7 @@ class Recognition:
             if returned is None:  # the function also projects what attention gives
                 returned, turn = computed_out(frame), lambda t: t
             out = None if returned is None else turn(returned.detach())
-            return self._annotations.end({"out": _packed(out)}, (returned, turn))
+            return self._annotations.end({"out": packed(out)}, (returned, turn))
 
         return frame.frame, begins, ended
 
@@ -220,13 +218,13 @@ class Recognition:
         known, forward, places = self._backwards.get(id(ctx), (None, None, None))
         if known is not type(ctx) or not gradients or sys.getprofile() is not None:
             return None
-        dout = _packed(next((g for g in tensors_in(gradients) if g.dim() >= 3), None))
+        dout = packed(next((g for g in tensors_in(gradients) if g.dim() >= 3), None))
         if dout is None:
             return None
 
         def ended(result):
             result = result if isinstance(result, tuple) else ()
-            given = [_packed(result[at]) if at < len(result) else None for at in places]
+            given = [packed(result[at]) if at < len(result) else None for at in places]
             self._annotations.end(dict(zip(("dq", "dk", "dv"), given)))
 
         return frame, lambda: self._annotations.backward_of(forward, dout, False), ended

@@ -21,6 +21,11 @@ def heads_first(tensor, layout, what):
     return tensor.transpose(1, 2) if layout == "bshd" else tensor
 
 
+def packed(tensor):
+    """Returns [1, S, H, D] for packed tokens [S, H, D], and other tensors as they are."""
+    return tensor.unsqueeze(0) if tensor is not None and tensor.dim() == 3 else tensor
+
+
 def in_layout(tensor, layout):
     """Returns [B, H, S, D] in a layout."""
     if layout == "sbhd":

@@ -61,15 +61,16 @@ def _views(shape, elements):
 def _found(chunks, whole):
     """Returns the balance and the view by which chunks make the gathered [B, H, S, D]; None if nothing does."""
     size, tokens = len(chunks), whole.shape[2]
-    if tokens % size:
+    if tokens % size or chunks[0].numel() * size not in (whole.numel(), 3 * whole.numel()):
         return None
     for balance, order in orders(tokens, size):
-        pieces = [whole[:, :, rows.to(whole.device)] for rows in order]
-        for view in _views(pieces[0].shape, chunks[0].numel()):
-            first = view(chunks[0]).to(whole.dtype)
-            if torch.equal(first[0, 0, 0], pieces[0][0, 0, 0]) and torch.equal(first, pieces[0]):
-                if all(torch.equal(view(c).to(whole.dtype), p) for c, p in zip(chunks, pieces)):
-                    return balance, view
+        first = whole[:, :, order[0].to(whole.device)]
+        for view in _views(first.shape, chunks[0].numel()):
+            if not torch.equal(view(chunks[0]).to(whole.dtype), first):
+                continue
+            others = zip(chunks[1:], order[1:])
+            if all(torch.equal(view(c).to(whole.dtype), whole[:, :, rows.to(whole.device)]) for c, rows in others):
+                return balance, view
     return None
 
 
@@ -226,7 +227,7 @@ class Travelled:
     def _begin(self, local, group, balance):
         said = {"causal": None, "scale": None, "dropout": 0.0, "masked": False, "order": balance}
         self._moves = []
-        self._annotations.recognised(*(local[name] for name in _INPUTS), group, "bhsd", said, False)
+        self._annotations.recognised(*(local[name] for name in _INPUTS), group, "bhsd", said, {})
 
     @observer
     def _find_computed(self):

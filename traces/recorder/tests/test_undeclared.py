@@ -18,6 +18,8 @@ STRANGERS = os.path.join(HERE, "strangers")
 _SAMPLE = (
     "Sums",
     "LayersInALoop",
+    "PackedTokens",
+    "AllHeadsAtOnce",
     "GatheredWithoutGradients",
     "AloneInAMicrobatch",
     "RestartedRotations",
@@ -74,12 +76,24 @@ def examples():
     return cases
 
 
+def troubles(folder):
+    """Returns the lines of a recording that say what the recorder could not do."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".jsonl"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found += [line for line in file if line.startswith('{"line":"trouble"')]
+    return found
+
+
 class Undeclared(unittest.TestCase):
     def first_finding(self, processes, *command, fails=False):
         with tempfile.TemporaryDirectory() as place:
             folder = os.path.join(place, "run")
             with self.assertRaises(AssertionError) if fails else contextlib.nullcontext():
                 torchrun(*command, processes=processes, RINGSCOPE_RECORD=folder)
+            if not fails:
+                self.assertEqual(troubles(folder), [])
             found = findings(folder)
             return found[0] if found else None
 

@@ -7,7 +7,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 
 from job import HEADS, LENGTH, Block, angles, rotate
-from right import Gathering
+from right import Gather, Gathering
 
 
 class Exchange(torch.autograd.Function):
@@ -133,7 +133,7 @@ class AroundAGather(Gathering):
         def attended(self, q, k, v):
             q, k, v = self.to_heads(q), self.to_heads(k), self.to_heads(v)
             rows = torch.arange(q.shape[2]) + q.shape[2] * dist.get_rank(self.others)
-            k, v = GatherPairs.apply(k, self.others), GatherPairs.apply(v, self.others)
+            k, v = Gather.apply(k, self.others), Gather.apply(v, self.others)
             out = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.arange(LENGTH) <= rows[:, None])
             return self.to_tokens(out)
 
@@ -143,21 +143,6 @@ class AroundAGather(Gathering):
         rank = dist.get_rank()
         self.block.group, self.block.others = pairs[rank // 2], others[rank % 2]
         return super().make_model()
-
-
-class GatherPairs(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, group):
-        ctx.group = group
-        parts = [torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size(group))]
-        dist.all_gather(parts, x.contiguous(), group=group)
-        return torch.cat(parts, 2)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        gradient = gradient.contiguous()
-        dist.all_reduce(gradient, group=ctx.group)
-        return gradient.chunk(dist.get_world_size(ctx.group), 2)[dist.get_rank(ctx.group)], None
 
 
 class ExchangedTokensStayAZigzag(AllHeadsAtOnce):

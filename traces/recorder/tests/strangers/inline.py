@@ -52,6 +52,23 @@ class RotatedAfterTheGather(Gathering):
             return self.joined(x, out)
 
 
+class PackedTokens(Gathering):
+    """Attention is given the tokens of one packed sequence, [S, H, D]."""
+
+    class block(InlineBlock):
+        def attend(self, q, k, v):
+            packed = [x[0].transpose(0, 1) for x in (q, k, v)]
+            return self.packed_attention(*packed).transpose(0, 1)[None]
+
+        def packed_attention(self, q, k, v):
+            k, v = (self.gather(x.transpose(0, 1)[None])[0] for x in (k, v))
+            return attended(q.transpose(0, 1)[None], k[None], v[None])[0].transpose(0, 1)
+
+        def forward(self, x, rotations):
+            q, k, v = self.heads(x)
+            return self.joined(x, self.attend(rotate(q, rotations), rotate(k, rotations), v))
+
+
 class LayersInALoop(Gathering):
     """One function computes all layers."""
 

@@ -206,19 +206,20 @@ class GatheringBlock(Block):
 
 
 class Gather(torch.autograd.Function):
-    """The tokens of all ranks, [B, H, S, D]."""
+    """The tokens of all ranks of a group, [B, H, S, D]."""
 
     @staticmethod
-    def forward(ctx, x):
-        parts = [torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size())]
-        dist.all_gather(parts, x.contiguous())
+    def forward(ctx, x, group=None):
+        ctx.group = group
+        parts = [torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size(group))]
+        dist.all_gather(parts, x.contiguous(), group=group)
         return torch.cat(parts, 2)
 
     @staticmethod
     def backward(ctx, gradient):
         gradient = gradient.contiguous()
-        dist.all_reduce(gradient)
-        return gradient.chunk(dist.get_world_size(), 2)[dist.get_rank()]
+        dist.all_reduce(gradient, group=ctx.group)
+        return gradient.chunk(dist.get_world_size(ctx.group), 2)[dist.get_rank(ctx.group)], None
 
 
 def gathered_attention(q, k, v, scale, softcap, sinks):
