@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the control connection, as either side reads it.
+#include "tests/fuzz/allowed.h"
 #include "traces/exchange/control/messages.h"
 #include "traces/format/stream/frame.h"
 
 namespace {
 
 using namespace ringscope::traces;
-
-template <typename Decode>
-void allowed(Decode decode) {
-  try {
-    decode();
-  } catch (const ringscope::Error&) {
-  }
-}
 
 void take(const Frame& frame) {
   if (frame.type == FrameType::kChunk) return allowed([&] { decodeChunkFrame(frame); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of `ringscope serve`, as its reader and as the server read it.
+#include "tests/fuzz/allowed.h"
 #include "traces/exchange/remote/remote_address.h"
 #include "traces/exchange/remote/serve_messages.h"
 #include "traces/format/trace/trace.h"
@@ -7,14 +8,6 @@
 namespace {
 
 using namespace ringscope::traces;
-
-template <typename Decode>
-void allowed(Decode decode) {
-  try {
-    decode();
-  } catch (const ringscope::Error&) {
-  }
-}
 
 /// Adds what a reader adds to its trace.
 void add(Trace& trace, const ServeMessage& message) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <arpa/inet.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,20 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace ringscope::test {
+#include "tests/support/free_port.h"
 
-/// Returns a port that nobody listens on.
-inline int freePort() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
+namespace ringscope::test {
 
 /// Runs this test program once per rank with another filter, in an environment like torchrun's plus
 /// what `more` adds for a rank. Returns the exit statuses of waitpid.

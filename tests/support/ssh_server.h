@@ -16,6 +16,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
+#include "tests/support/free_port.h"
 
 namespace ringscope::test {
 
@@ -75,17 +76,6 @@ class SshServer {
     const std::string command =
         "ssh-keygen -q -t ed25519 -N '' -C '' -f '" + folder_.file(name) + "'";
     EXPECT_EQ(std::system(command.c_str()), 0);
-  }
-  static int freePort() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&at), size), 0);
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
-    ::close(fd);
-    return ntohs(at.sin_port);
   }
   bool accepts() const {
     const int fd = ::socket(AF_INET, SOCK_STREAM, 0);

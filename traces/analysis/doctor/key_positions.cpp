@@ -34,21 +34,26 @@ struct Counting {
   std::optional<ShardLayout> layout;  ///< kOtherCut
 };
 
+/// Returns the balance by which a sequence was dealt; nullopt when no balance deals it so.
+std::optional<Balance> dealtBy(const SequenceTokens& sequence, std::int64_t length) {
+  std::vector<DealtShard> shards;
+  for (const RankTokens& own : sequence.ranks()) {
+    DealtShard& shard = shards.emplace_back();
+    shard.rank = GroupRank::of(static_cast<std::int32_t>(shards.size()) - 1);
+    for (const TokenIndex token : own.tokens)
+      shard.global_from_local.push_back({token.value(), token.value() + 1});
+  }
+  return findBalance(length, static_cast<std::int32_t>(shards.size()), shards);
+}
+
 /// Returns the ways of counting that differ from the sequence for these shards.
 std::vector<Counting> countings(const SequenceTokens& sequence) {
+  const std::int64_t size = std::ssize(sequence.ranks()),
+                     length = std::ssize(sequence.ranks().front().tokens) * size;
+  const auto own = dealtBy(sequence, length);
   std::vector<Counting> all = {{}};
-  const auto& ranks = sequence.ranks();
-  const auto size = static_cast<std::int32_t>(ranks.size());
-  const std::int64_t length = std::ssize(ranks.front().tokens) * size;
-  for (ShardLayout& layout : sequenceLayouts(length, size)) {
-    const auto is_dealt = [&](std::int32_t seat) {
-      return ranks[static_cast<std::size_t>(seat)].tokens ==
-             layout.globalFromLocal(GroupRank::of(seat));
-    };
-    bool dealt = true;
-    for (std::int32_t seat = 0; seat < size && dealt; ++seat) dealt = is_dealt(seat);
-    if (!dealt) all.push_back({KeysCount::kOtherCut, std::move(layout)});
-  }
+  for (ShardLayout& layout : sequenceLayouts(length, static_cast<std::int32_t>(size)))
+    if (layout.balance() != own) all.push_back({KeysCount::kOtherCut, std::move(layout)});
   return all;
 }
 

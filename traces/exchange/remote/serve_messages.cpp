@@ -50,34 +50,17 @@ std::string sentence(const json& document, const char* field) {
 
 Bytes encodeHeaders(const ServedHeaders& headers) {
   ByteWriter out;
-  for (const ChunkHeader& header : headers) {
-    out.fixed(header.seq);
-    out.fixed(static_cast<std::uint8_t>(header.kind));
-    out.fixed(static_cast<std::int16_t>(header.rank.value()));
-    out.fixed(header.key);
-    out.fixed(header.rows);
-    out.fixed(header.checksum);
-  }
+  for (const ChunkHeader& header : headers) writeHeader(out, header);
   return encodeFrame(FrameType::kHeaders, out.take());
 }
 
 ServedHeaders decodeHeaders(const Frame& frame) {
-  constexpr std::size_t kHeaderBytes = 8 + 1 + 2 + 8 + 4 + 8;
   if (frame.body.size() % kHeaderBytes != 0 || frame.body.size() > kMostHeaders * kHeaderBytes)
     throw malformed("its list of chunks has an impossible length");
   ByteReader in(frame.body);
   ServedHeaders headers(frame.body.size() / kHeaderBytes);
-  for (ChunkHeader& header : headers) {
-    header.seq = in.fixed<std::uint64_t>();
-    const auto kind = in.fixed<std::uint8_t>();
-    if (kind >= static_cast<std::uint8_t>(ChunkKind::kCount))
-      throw malformed("it lists a chunk of an unknown kind");
-    header.kind = static_cast<ChunkKind>(kind);
-    header.rank = WorldRank::of(in.fixed<std::int16_t>());
-    header.key = in.fixed<std::uint64_t>();
-    header.rows = in.fixed<std::uint32_t>();
-    header.checksum = in.fixed<std::uint64_t>();
-  }
+  for (ChunkHeader& header : headers)
+    if (!readHeader(in, header)) throw malformed("it lists a chunk of an unknown kind");
   return headers;
 }
 

@@ -15,14 +15,30 @@ Bytes encodeJsonFrame(const std::string& json) {
   return encodeFrame(FrameType::kJson, Bytes(json.begin(), json.end()));
 }
 
+void writeHeader(ByteWriter& out, const ChunkHeader& header) {
+  out.fixed(header.seq);
+  out.fixed(static_cast<std::uint8_t>(header.kind));
+  out.fixed(static_cast<std::int16_t>(header.rank.value()));
+  out.fixed(header.key);
+  out.fixed(header.rows);
+  out.fixed(header.checksum);
+}
+
+bool readHeader(ByteReader& in, ChunkHeader& header) {
+  header.seq = in.fixed<std::uint64_t>();
+  const auto kind = in.fixed<std::uint8_t>();
+  if (kind >= static_cast<std::uint8_t>(ChunkKind::kCount)) return false;
+  header.kind = static_cast<ChunkKind>(kind);
+  header.rank = WorldRank::of(in.fixed<std::int16_t>());
+  header.key = in.fixed<std::uint64_t>();
+  header.rows = in.fixed<std::uint32_t>();
+  header.checksum = in.fixed<std::uint64_t>();
+  return true;
+}
+
 Bytes encodeChunkFrame(const Chunk& chunk) {
   ByteWriter out;
-  out.fixed(chunk.seq);
-  out.fixed(static_cast<std::uint8_t>(chunk.kind));
-  out.fixed(static_cast<std::int16_t>(chunk.rank.value()));
-  out.fixed(chunk.key);
-  out.fixed(chunk.rows);
-  out.fixed(chunk.checksum);
+  writeHeader(out, chunk);
   out.raw(chunk.body.data(), chunk.body.size());
   return encodeFrame(FrameType::kChunk, out.take());
 }
@@ -30,15 +46,8 @@ Bytes encodeChunkFrame(const Chunk& chunk) {
 Chunk decodeChunkFrame(const Frame& frame) {
   ByteReader in(frame.body);
   Chunk chunk;
-  chunk.seq = in.fixed<std::uint64_t>();
-  const auto kind = in.fixed<std::uint8_t>();
-  if (kind >= static_cast<std::uint8_t>(ChunkKind::kCount))
+  if (!readHeader(in, chunk))
     throw inputError("the control connection carries a chunk of an unknown kind");
-  chunk.kind = static_cast<ChunkKind>(kind);
-  chunk.rank = WorldRank::of(in.fixed<std::int16_t>());
-  chunk.key = in.fixed<std::uint64_t>();
-  chunk.rows = in.fixed<std::uint32_t>();
-  chunk.checksum = in.fixed<std::uint64_t>();
   const std::size_t size = in.left();
   const std::uint8_t* body = in.raw(size);
   chunk.body.assign(body, body + size);

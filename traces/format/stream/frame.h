@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "traces/format/core/bytes.h"
 #include "traces/format/core/json.h"
 #include "traces/format/schema/chunk.h"
 
@@ -31,6 +32,12 @@ struct Frame {
 
 Bytes encodeFrame(FrameType type, const Bytes& body);
 Bytes encodeJsonFrame(const std::string& json);
+/// The bytes of a chunk's header in a frame.
+constexpr std::size_t kHeaderBytes = 8 + 1 + 2 + 8 + 4 + 8;
+void writeHeader(ByteWriter& out, const ChunkHeader& header);
+/// Returns false when the kind of the chunk is unknown. Throws inputError when bytes are missing.
+bool readHeader(ByteReader& in, ChunkHeader& header);
+
 Bytes encodeChunkFrame(const Chunk& chunk);
 /// Decodes a chunk. Throws inputError when the frame is malformed or its checksum does not match.
 Chunk decodeChunkFrame(const Frame& frame);

@@ -62,73 +62,75 @@ const Line* idsOf(const RankLines& rank, std::int32_t step) {
   return found == rank.lines.end() ? nullptr : &*found;
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> pairsOf(const std::vector<TokenRun>& runs) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-  for (const TokenRun& run : joinedInOrder(runs)) pairs.emplace_back(run.begin, run.end);
-  return pairs;
+std::vector<TokenRun> runsIn(const Line& buffer) {
+  std::vector<TokenRun> runs;
+  for (const auto& [begin, end] : buffer.pairs("tokens")) runs.push_back({begin, end});
+  return runs;
 }
 
 /// Writes the tokens of the parts of each variable of a group, if they decide.
 class PartsWriter {
  public:
-  PartsWriter(std::int32_t step, Group& group) : step_(step), group_(group) {}
+  PartsWriter(std::int32_t step, const Group& group) : step_(step), group_(group) {}
 
   void write() {
-    if (!readLayouts()) return;
+    if (!readIds()) return;
     for (const auto& [whole, parts] : group_.wholes) {
+      std::map<std::string, Names> balances;
+      for (const auto& [name, by_rank] : parts) balances[name] = common(group_, by_rank);
       const bool has_right = std::ranges::any_of(
-          parts, [&](const auto& part) { return common(group_, part.second).contains(own_); });
-      for (const auto& [name, by_rank] : parts) {
-        const Names balances = common(group_, by_rank);
+          balances, [&](const auto& part) { return part.second.contains(own_); });
+      for (const auto& [name, found] : balances) {
         // A part in another order may be left over from before the cut that the job uses.
-        if (balances.contains(own_))
+        if (found.contains(own_))
           add(name, own_);
-        else if (!has_right && !balances.empty())
-          add(name, *balances.begin());
+        else if (!has_right && !found.empty())
+          add(name, *found.begin());
       }
     }
   }
 
  private:
-  /// Reads the layouts of the group's sequence, and the balance of its token ids.
-  bool readLayouts() {
-    const auto size = static_cast<std::int32_t>(group_.members.size());
-    if (group_.ranks.size() != group_.members.size()) return false;
-    const Line* first = idsOf(*group_.ranks.at(group_.members.front()), step_);
-    const auto shape = first ? first->wholes("full_shape") : std::vector<std::int64_t>();
-    if (shape.size() != 2) return false;
-    layouts_ = sequenceLayouts(shape[1], size);
-    for (const ShardLayout& layout : layouts_)
-      if (isOfIds(layout)) own_ = name(layout.balance());
-    return !own_.empty();
-  }
-
-  bool isOfIds(const ShardLayout& layout) const {
-    for (std::int32_t seat = 0; seat < layout.cpSize(); ++seat) {
-      const WorldRank member = group_.members[static_cast<std::size_t>(seat)];
-      const Line* ids = idsOf(*group_.ranks.at(member), step_);
-      if (!ids || ids->pairs("tokens") != pairsOf(layout.runs(GroupRank::of(seat)))) return false;
+  /// Reads the lines of the token ids and the balance that deals them. Returns false when the ids
+  /// of a rank are not known, or no balance deals them so.
+  bool readIds() {
+    std::vector<DealtShard> shards;
+    for (const WorldRank member : group_.members) {
+      const auto rank = group_.ranks.find(member);
+      const Line* ids = rank == group_.ranks.end() ? nullptr : idsOf(*rank->second, step_);
+      if (!ids) return false;
+      shards.push_back({GroupRank::of(static_cast<std::int32_t>(shards.size())), runsIn(*ids)});
+      ids_.push_back(ids->json());
     }
-    return true;
+    const auto shape = Line(ids_.front()).wholes("full_shape");
+    if (shape.size() != 2) return false;
+    const auto size = static_cast<std::int32_t>(shards.size());
+    layouts_ = sequenceLayouts(shape[1], size);
+    const auto own = findBalance(shape[1], size, shards);
+    if (own) own_ = name(*own);
+    return own.has_value();
   }
 
   void add(const std::string& buffer, const std::string& balance) {
     for (const ShardLayout& layout : layouts_) {
       if (name(layout.balance()) != balance) continue;
-      for (std::int32_t seat = 0; seat < layout.cpSize(); ++seat) {
-        RankLines& rank = *group_.ranks.at(group_.members[static_cast<std::size_t>(seat)]);
-        nlohmann::json line = idsOf(rank, step_)->json();
+      for (std::size_t seat = 0; seat < ids_.size(); ++seat) {
+        nlohmann::json line = ids_[seat];
         line.erase("shard");
         line["name"] = buffer;
-        line["tokens"] = pairsOf(layout.runs(GroupRank::of(seat)));
-        rank.lines.emplace_back(line);
+        line["tokens"] = nlohmann::json::array();
+        for (const TokenRun& run :
+             joinedInOrder(layout.runs(GroupRank::of(static_cast<std::int32_t>(seat)))))
+          line["tokens"].push_back({run.begin, run.end});
+        group_.ranks.at(group_.members[seat])->lines.emplace_back(line);
       }
       return;
     }
   }
 
   std::int32_t step_;
-  Group& group_;
+  const Group& group_;
+  std::vector<nlohmann::json> ids_;  ///< the lines of the members' token ids
   std::vector<ShardLayout> layouts_;
   std::string own_;
 };
@@ -136,7 +138,7 @@ class PartsWriter {
 }  // namespace
 
 void addCutVariables(RecordedJob& job) {
-  for (auto& [at, group] : groupsOf(job)) PartsWriter(at.first, group).write();
+  for (const auto& [at, group] : groupsOf(job)) PartsWriter(at.first, group).write();
 }
 
 }  // namespace ringscope::traces

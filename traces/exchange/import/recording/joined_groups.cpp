@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks that share a sequence where attention communicates within several groups.
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "traces/exchange/import/recording/called.h"
@@ -44,12 +43,9 @@ class JoinedRanks {
   std::vector<std::size_t> set_;
 };
 
-/// Calls `join` with the members of each group of a line of attention that names several.
-void forGroups(const RankLines& rank, const Line& line,
-               const std::function<void(const std::vector<WorldRank>&)>& join) {
-  if (!isRecognised(line)) return;
-  for (const std::string& name : line.part("ring").texts("groups"))
-    if (const auto members = rank.findMembers(name); !members.empty()) join(members);
+/// Returns the names of the groups of recognised attention that communicates within several.
+std::vector<std::string> groupsWithin(const Line& line) {
+  return isRecognised(line) ? line.part("ring").texts("groups") : std::vector<std::string>();
 }
 
 /// Names the joined group in a line of attention. Seats are in the order of ranks.
@@ -65,7 +61,7 @@ void nameGroup(RankLines& rank, JoinedRanks& joined) {
   const auto seat = std::ranges::find(members, rank.rank) - members.begin();
   std::set<std::int64_t> calls;
   for (Line& line : rank.lines) {
-    if (!isRecognised(line) || line.part("ring").texts("groups").empty()) continue;
+    if (groupsWithin(line).empty()) continue;
     calls.insert(line.whole("call"));
     line = named(line, "joined", seat);
   }
@@ -81,14 +77,13 @@ void nameGroup(RankLines& rank, JoinedRanks& joined) {
 
 void joinAttentionGroups(RecordedJob& job) {
   JoinedRanks joined(static_cast<std::size_t>(job.ranks.front().world_size));
-  bool is_known = true;
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines)
-      forGroups(rank, line, [&](const std::vector<WorldRank>& members) {
-        is_known = is_known && joined.contains(members);
-        if (is_known) joined.join(members);
-      });
-  if (!is_known) return;
+      for (const std::string& name : groupsWithin(line)) {
+        const auto members = rank.findMembers(name);
+        if (!joined.contains(members)) return;
+        if (!members.empty()) joined.join(members);
+      }
   for (RankLines& rank : job.ranks)
     if (joined.contains({rank.rank})) nameGroup(rank, joined);
 }

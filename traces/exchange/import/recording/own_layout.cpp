@@ -165,22 +165,15 @@ std::vector<Tokens> tokensByOrder(const std::vector<OwnBatch>& seats) {
   return {};
 }
 
-/// Returns the tokens of each rank in any order that the targets show.
-std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats) {
+/// Returns the tokens of each rank in a known layout, else in any order that the targets show.
+std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
+                                    const std::optional<ShardLayout>& layout) {
+  if (layout) return tokensIn(*layout);
   std::vector<OwnTokens> ranks;
   ranks.reserve(seats.size());
   for (const OwnBatch& own : seats)
     ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
   return tokensByChain(ranks);
-}
-
-/// Returns the tokens of each rank as targets, positions or attention show them; empty: none does.
-std::vector<Tokens> tokensOfRanks(const std::vector<OwnBatch>& seats,
-                                  const std::optional<ShardLayout>& by_targets) {
-  if (by_targets) return tokensIn(*by_targets);
-  for (const auto& read : {tokensByPositions, tokensByTargets, tokensByOrder})
-    if (auto tokens = read(seats); !tokens.empty()) return tokens;
-  return {};
 }
 
 /// Returns the runs [begin, end) of consecutive tokens.
@@ -279,13 +272,15 @@ void addOwnLayout(RecordedJob& job) {
       const auto members = first.rank->findMembers(first.group);
       if (members.size() < 2 || members.front() != first.rank->rank) continue;
       for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
-        const auto tokens = tokensOfRanks(seats, layout);
-        const bool predict = layout || !tokensByTargets(seats).empty();
+        const auto by_targets = tokensByTargets(seats, layout);
+        auto tokens = layout ? by_targets : tokensByPositions(seats);
+        if (tokens.empty()) tokens = by_targets;
+        if (tokens.empty()) tokens = tokensByOrder(seats);
         for (std::size_t seat = 0; seat < tokens.size(); ++seat) {
           RankLines* rank = seats[seat].rank;
           lines[rank].push_back(shardLine(seats[seat], step, tokens[seat], std::ssize(seats)));
           lines[rank].back()["group"] = groupOf(*rank, seats);
-          if (predict) predicting.insert(rank);
+          if (!by_targets.empty()) predicting.insert(rank);
         }
       }
     }
