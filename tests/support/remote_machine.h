@@ -10,6 +10,7 @@
 #include "tests/support/files.h"
 #include "traces/exchange/remote/remote_address.h"
 #include "traces/format/core/bytes.h"
+#include "traces/format/core/shell_word.h"
 
 namespace ringscope::test {
 

@@ -15,6 +15,7 @@
 #include "traces/analysis/report/summary.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
+#include "traces/format/core/shell_word.h"
 #include "traces/format/storage/sqlite_sink.h"
 
 namespace ringscope::traces {

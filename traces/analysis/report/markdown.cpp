@@ -9,6 +9,7 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/explanation.h"
 #include "traces/analysis/report/finding_place.h"
+#include "traces/format/core/shell_word.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
@@ -91,9 +92,7 @@ std::string quoteForShell(const std::string& text) {
            std::string_view("_-./+:=,@%").find(static_cast<char>(c)) != std::string_view::npos;
   };
   if (!text.empty() && text[0] != '-' && std::ranges::all_of(text, is_plain)) return text;
-  std::string quoted = text.starts_with('-') ? "'./" : "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
+  return quoteWord(text.starts_with('-') ? "./" + text : text);
 }
 
 std::string commandsFor(const Finding& finding, const std::string& recording) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "traces/format/core/error.h"
+#include "traces/format/core/shell_word.h"
 #include "traces/format/core/utf8.h"
 
 namespace ringscope::traces {
@@ -189,17 +190,6 @@ std::vector<std::string> splitWords(const std::string& text) {
     throw usageError(toPlainText(text, 300) + ": the quote " + quote + " is not closed");
   if (word) words.push_back(*word);
   return words;
-}
-
-std::string quoteWord(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  return quoted + "'";
 }
 
 std::vector<std::string> remoteCommand(const RemoteShell& shell,

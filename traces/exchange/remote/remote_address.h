@@ -40,9 +40,6 @@ RemoteShell parseShell(const std::string& prefix);
 /// Throws usageError when a quote is not closed.
 std::vector<std::string> splitWords(const std::string& text);
 
-/// Returns the text as one word of a shell's command line.
-std::string quoteWord(std::string_view text);
-
 /// The line that the other machine prints before the output of the command. Everything before it
 /// comes from start-up files of the shell.
 inline constexpr std::string_view kBeginLine = "ringscope begins\n";
