@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "tests/support/child_program.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/remote_machine.h"
@@ -129,6 +131,17 @@ TEST(RemoteHostileTest, WhatWasReadStaysWhenTheConnectionIsLost) {
   EXPECT_ERROR(source->read(2), ErrorCode::kInput, "is lost; open the recording again");
   EXPECT_ERROR(source->values(TensorId::of(1)), ErrorCode::kInput, "is lost");
   EXPECT_EQ(trace->note("a"), 1);
+}
+
+TEST(RemoteHostileTest, AnswersOfAServerThatHasEndedAreRead) {
+  RemoteMachine machine;
+  const std::string ended = machine.file("ended");
+  const auto source = sourceFrom(machine.script(
+      machine.says(beginning() + said(noteChunk(1)) + said(Listed{})) + "; touch " + ended));
+  for (int i = 0; i < 1000 && !std::filesystem::exists(ended); ++i)
+    std::this_thread::sleep_for(10ms);
+  std::this_thread::sleep_for(50ms);  // until the shell itself has ended
+  EXPECT_EQ(readTrace(source)->note("a"), 1);
 }
 
 TEST(RemoteHostileTest, AListingThatEndsEarlyOpensNothing) {

@@ -28,7 +28,8 @@ class RemoteConnection {
   explicit RemoteConnection(const RemoteAddress& address, const RemotePatience& patience = {});
   ~RemoteConnection();
 
-  /// Sends a request. Throws inputError when the connection is lost.
+  /// Sends a request. Throws inputError when the connection is known to be lost. If the server has
+  /// just ended, receive() still returns what it sent before.
   void send(const ServeRequest& request);
   /// Waits for the next message, except Busy. Throws inputError when the connection is lost or a
   /// message is malformed; every later call then throws the same.
