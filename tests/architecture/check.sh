@@ -102,6 +102,10 @@ hits=$(grep -rnE 'std::ranges::(subrange|stable_partition|partition|unique|rotat
 # clang-tidy names variables in lower case, but it takes too long to look at every source in every run.
 hits=$(grep -rnE '\bauto&? [a-jl-z][a-z0-9]*[A-Z]\w* = \[' engine viz traces app tests --include='*.h' --include='*.cpp')
 [ -z "$hits" ] || complain "a variable that holds a lambda is named like a function:"$'\n'"$hits"
+# A linker or a redirection leaves such files, and nobody needs them.
+for file in $(git ls-files 2>/dev/null); do
+  [ -s "$file" ] || [ ! -e "$file" ] || complain "$file is empty"
+done
 # Every source says its licence; what links Qt Charts' licence is GPL.
 for file in $(git ls-files '*.cpp' '*.h' 2>/dev/null); do
   want=Apache-2.0
