@@ -33,9 +33,10 @@ class FreshRoot:
 class DebianRoot(FreshRoot):
     """A minimal Debian with some packages, which debootstrap makes. Only making it needs the network."""
 
-    def __init__(self, folder, packages):
+    def __init__(self, folder, packages=(), release="bookworm"):
         self.folder = pathlib.Path(folder)
-        command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", "bookworm", folder, find_mirror()]
+        include = [f"--include={','.join(packages)}"] if packages else []
+        command = ["debootstrap", "--variant=minbase", *include, release, folder, find_mirror()]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"debootstrap failed: {done.stdout.strip().splitlines()[-1:]}")
