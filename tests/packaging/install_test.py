@@ -31,6 +31,7 @@ WHEELS = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else SOURCE / "build/pack
 RECORDER = SOURCE / ".deps/recorder"  # the environment with PyTorch that scripts/recorder_env makes
 SAMPLE = SOURCE / "resources/sample/missing_position_ids.rscope"
 NEWEST_GLIBC = {"ringscope": (2, 28), "ringscope_gui": (2, 34), "ringscope_engine": (2, 34)}
+COMMAND_LINE_TESTS = ("test_reading", "test_exchange", "test_remote")  # one of them needs the window: its picture
 STARTS = 50
 MOST_START_SECONDS = 0.010
 MOST_PICTURE_SECONDS = 15
@@ -151,6 +152,18 @@ class InstallTest(unittest.TestCase):
         print(f"ringscope --version, {STARTS} starts: best {min(times) * 1000:.1f} ms, "
               f"median {sorted(times)[STARTS // 2] * 1000:.1f} ms")
         self.assertLess(min(times), MOST_START_SECONDS)
+
+    def test_the_command_line_passes_the_tests_that_need_no_engine(self):
+        self.need("ringscope")
+        self.install(find_wheel("ringscope"))
+        for name in COMMAND_LINE_TESTS:
+            test = next(SOURCE.glob(f"build/c*/tests/{name}"), None)
+            if test is None:
+                self.skipTest(f"{name} is not built; scripts/test builds it")
+            done = run(test, "--gtest_filter=-McpTest.PicturesAreImages",
+                       env={"RINGSCOPE_TEST_PROGRAM": str(self.environment.program("ringscope"))})
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stdout[-2000:]}")
+            print(f"{name}: {done.stdout.count('[       OK ]')} tests passed")
 
     def test_the_window_draws_every_view_within_15_seconds_of_the_installation(self):
         self.need("ringscope_gui")
