@@ -197,6 +197,40 @@ TEST(ForeignSceneTest, PositionsWithoutARecordedCutAreNotSaidToBeTheRanksOwn) {
   EXPECT_EQ(describeValues(positions), "▲ 8 of 8 differ") << "that is recorded";
 }
 
+TEST(ForeignSceneTest, TargetsThatOnlyTheLossShowsAreNotSaidToBeTheRanksOwn) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
+  for (const std::string file : {"rank-00000.jsonl", "rank-00001.jsonl"}) {
+    std::string kept;
+    for (const std::string& line : copy.lines(file))
+      if (line.find(R"("name":"labels")") == std::string::npos) kept += line;
+    copy.put(file, kept);
+  }
+  const auto trace = traces::openTrace(copy.path());
+  ASSERT_NE(trace->findShard("labels", 0, WorldRank::of(1)), nullptr);
+  Cursor cursor;
+  cursor.rank = WorldRank::of(1);
+  const BufferLane labels = makeTokenTable(*trace, cursor).buffers[1];
+  EXPECT_FALSE(labels.accused());
+  EXPECT_EQ(describeCut(labels), "– no cut of it is recorded: the rank has [1×8]");
+}
+
+TEST(ForeignSceneTest, AttentionWithoutBlocksIsNotSaidToAttendNothing) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
+  for (const char* line : {"block", "merge"}) copy.drop(line);
+  const auto without = traces::openTrace(copy.path());
+  ASSERT_FALSE(without->moments().empty());
+  for (const Place& place : without->moments()) {
+    Cursor cursor;
+    cursor.place = place;
+    const RingScene ring = makeRingScene(*without, cursor);
+    for (const RankScene& rank : ring.ranks) {
+      EXPECT_FALSE(rank.known);
+      EXPECT_EQ(rank.attending, "its blocks are not recorded");
+    }
+    EXPECT_EQ(ring.sentence.find("attends nothing"), std::string::npos) << ring.sentence;
+  }
+}
+
 TEST(ForeignSceneTest, AJobWithoutMemoryIsNotToldToRecordItself) {
   const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
   copy.drop("memory");

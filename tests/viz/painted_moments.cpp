@@ -29,6 +29,7 @@ void takeActivity(PaintedWords& words, const viz::RankScene& rank) {
   for (const auto& wait : rank.waits)
     words.may("waits" + (wait.peer.exists() ? " for rank " + number(wait.peer.value()) : "") +
               " · " + describeDuration(wait.ns));
+  if (!rank.known) return;
   if (rank.queries == 0) return words.may("idle · " + rank.idle);
   if (rank.lse_after.known() && rank.lse_before.rows == rank.lse_after.rows)
     return words.may("attending · lse " + decimals(rank.lse_before.mean, 2) + " → " +

@@ -102,8 +102,12 @@ WorldRank heldSource(const Source& source, const RankScene& scene) {
 void sayAttending(const Source& source, RankScene& scene) {
   const auto stages = source.trace.stagesAt(scene.place, scene.rank);
   scene.attending = describeCells(scene.cells);
-  if (scene.queries == 0) {
-    scene.idle = stages.empty() ? "why is not recorded" : emptyWords(whyAllEmpty(stages)).brief;
+  scene.known = scene.queries > 0 || !stages.empty();
+  if (!scene.known) {
+    scene.idle = "not recorded by block";
+    scene.attending = "its blocks are not recorded";
+  } else if (scene.queries == 0) {
+    scene.idle = emptyWords(whyAllEmpty(stages)).brief;
     scene.attending = "attends nothing: " + scene.idle;
   } else if (scene.attending.empty()) {
     scene.attending =

@@ -53,6 +53,7 @@ struct RankScene {
   std::string attending;     ///< "queries 2, 5 × keys 1", or why nothing is attended
   std::string idle;          ///< where nothing is attended: why, in a few words
   std::int64_t queries = 0;  ///< query rows attended in this step
+  bool known = true;         ///< false: no stage of this step is recorded
   MeanLse lse_before, lse_after;
   std::int64_t wait_ns = 0;       ///< for blocks and heads
   std::int64_t sums_wait_ns = 0;  ///< for dK and dV, when the work of the ring step is over

@@ -151,7 +151,8 @@ class Sentence {
 
   /// After "rank 2": what becomes of the block that it holds, and why it attends none of it.
   std::string idle() const {
-    if (stages_.empty()) return " attends nothing that is recorded here; " + noSchedule(trace_);
+    if (stages_.empty())
+      return " is in attention whose blocks are not recorded; " + noSchedule(trace_);
     if (stages_.size() > 1)
       return " attends none of the " + std::to_string(stages_.size()) + " gathered blocks; " +
              emptyWords(whyAllEmpty(stages_)).clause;

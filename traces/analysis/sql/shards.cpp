@@ -11,7 +11,9 @@ const std::vector<Column>& shardColumns() {
       {{"buffer", "its name"},
        {"train_step", "training step, from 0"},
        {"rank", "who has the part"},
-       {"sharded", "0 where the rank made the buffer by itself"},
+       {"sharded",
+        "0 where the rank made the buffer by itself; in recordings of PyTorch jobs also where no "
+        "cut was recorded"},
        {"seq_dim", "the dimension that was cut"},
        {"full_shape", "of the whole buffer, as JSON; empty: there was none"},
        {"local_shape", "of the rank's part, as JSON"},

@@ -67,9 +67,11 @@ class InspectorPage {
 void drawRank(InspectorPage& page, const InspectorScene& scene) {
   page.wrapped(text(scene.title), textFont(17, QFont::DemiBold), page.theme.text);
   page.wrapped(text(scene.attending), textFont(12), page.theme.dim);
-  page.pair("attends for", describeDuration(scene.attend_ns).c_str(), page.theme.text);
-  page.pair("waits for KV", describeDuration(scene.wait_ns).c_str(),
-            scene.waitsLong() ? page.theme.wait : page.theme.text);
+  if (scene.known) {
+    page.pair("attends for", describeDuration(scene.attend_ns).c_str(), page.theme.text);
+    page.pair("waits for KV", describeDuration(scene.wait_ns).c_str(),
+              scene.waitsLong() ? page.theme.wait : page.theme.text);
+  }
   if (scene.sums_wait_ns > 0)
     page.pair("waits for dK and dV", describeDuration(scene.sums_wait_ns).c_str(), page.theme.text);
   page.gap(10);

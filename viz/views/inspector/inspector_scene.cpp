@@ -170,6 +170,7 @@ InspectorScene makeInspectorScene(const Trace& trace, const Cursor& cursor,
   scene.title = "rank " + toString(rank.rank) + " · layer " + toString(rank.place.layer) + " · " +
                 traces::name(rank.place.direction);
   scene.attending = rank.attending;
+  scene.known = rank.known;
   scene.attend_ns = rank.attend_ns;
   scene.wait_ns = rank.wait_ns;
   scene.sums_wait_ns = rank.sums_wait_ns;

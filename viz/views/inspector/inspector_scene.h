@@ -42,6 +42,7 @@ struct InspectedFinding {
 struct InspectorScene {
   std::string note;  ///< why nothing is shown; empty when something is
   std::string title, attending;
+  bool known = true;  ///< false: no stage of this ring step is recorded
   std::int64_t attend_ns = 0, wait_ns = 0, sums_wait_ns = 0;
   std::vector<LseLine> lse;
   std::string lse_note;  ///< why there are no lines; empty when there are

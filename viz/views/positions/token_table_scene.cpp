@@ -48,24 +48,28 @@ std::optional<std::int64_t> at(const std::optional<std::vector<double>>& values,
   return traces::wholeNumber((*values)[i]);
 }
 
-BufferLane cutLane(const traces::ShardRecord& shard) {
+/// RingScope's own runs record every cut, so values without one were made by the rank. A recorder
+/// of somebody else's job may have missed the cut, or knows it under another name.
+BufferCut uncut(const Trace& trace) {
+  return traces::isForeign(trace) ? BufferCut::kUnknown : BufferCut::kOwn;
+}
+
+BufferLane cutLane(const Trace& trace, const traces::ShardRecord& shard) {
   BufferLane lane;
   lane.name = shard.buffer;
-  lane.cut = shard.sharded ? BufferCut::kSharded : BufferCut::kOwn;
+  lane.cut = shard.sharded ? BufferCut::kSharded : uncut(trace);
   lane.full_shape = shard.full_shape;
   lane.local_shape = shard.local_shape;
   return lane;
 }
 
-/// RingScope's own runs record every cut, so values without one were made by the rank. A recorder
-/// of somebody else's job may have missed the cut, or knows it under another name.
 BufferLane laneOf(const Trace& trace, const std::string& name, int train_step, WorldRank rank) {
-  if (const auto* shard = trace.findShard(name, train_step, rank)) return cutLane(*shard);
+  if (const auto* shard = trace.findShard(name, train_step, rank)) return cutLane(trace, *shard);
   BufferLane lane;
   lane.name = name;
   const auto* tensor = trace.findTensor(traces::TensorName::of(name), {train_step}, rank);
   if (!tensor) return lane;
-  lane.cut = traces::isForeign(trace) ? BufferCut::kUnknown : BufferCut::kOwn;
+  lane.cut = uncut(trace);
   lane.local_shape = tensor->shape;
   return lane;
 }
@@ -78,7 +82,7 @@ void addOtherCuts(TokenTable& table, const Trace& trace) {
     if (table.buffers.size() >= kMost) return;
     const auto known = std::ranges::find(table.buffers, shard.buffer, &BufferLane::name);
     if (known != table.buffers.end()) continue;
-    table.buffers.push_back(cutLane(shard));
+    table.buffers.push_back(cutLane(trace, shard));
     table.buffers.back().not_compared = "not compared";
   }
 }

@@ -126,7 +126,7 @@ void sayWithin(const RingCanvas& c, const QRectF& where, const QString& words, c
 /// Returns the words for what the rank attends. If it attends nothing, another line of the card
 /// gives the reason.
 QString attendingText(const RankScene& rank) {
-  return rank.queries == 0 ? "attends nothing" : text(rank.attending);
+  return rank.known && rank.queries == 0 ? "attends nothing" : text(rank.attending);
 }
 
 /// Draws the block that is held or gathered, from the left edge of `face` up to `right`.
@@ -205,6 +205,7 @@ std::pair<QString, QColor> activity(const RingCanvas& c, const RankScene& rank) 
     const QString whom = wait.peer.exists() ? QString(" for rank %1").arg(wait.peer.value()) : "";
     return {"waits" + whom + " · " + describeDuration(wait.ns).c_str(), c.theme.wait};
   }
+  if (!rank.known) return {"", c.theme.dim};
   if (rank.queries == 0) return {"idle · " + text(rank.idle), c.theme.dim};
   if (rank.lseRises())
     return {QString("attending · lse %1 → %2")
