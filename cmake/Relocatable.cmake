@@ -14,13 +14,13 @@ target_link_libraries(ringscope_sqlite INTERFACE
 add_library(ringscope_zlib INTERFACE)
 target_link_libraries(ringscope_zlib INTERFACE "$<IF:${ringscope_relocatable},${RINGSCOPE_STATIC_ZLIB},ZLIB::ZLIB>")
 
-# ringscope_wheel_program(NAME RUN_PATH SOURCES…): the target NAME-wheel links the objects of the program
-# NAME once more, into wheel/NAME of the build folder. It is no part of the default build.
+# ringscope_wheel_program(NAME RUN_PATH): the target NAME-wheel links the objects of the program
+# NAME once more, into wheel/NAME of the build folder, with older_glibc.cpp. It is no part of the default build.
 function(ringscope_wheel_program name run_path)
   get_target_property(libraries ${name} LINK_LIBRARIES)
-  add_executable(${name}-wheel EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}> ${ARGN})
+  add_executable(${name}-wheel EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}> ${CMAKE_SOURCE_DIR}/cmake/older_glibc.cpp)
   target_link_libraries(${name}-wheel PRIVATE ${libraries})
-  target_link_options(${name}-wheel PRIVATE -s)
+  target_link_options(${name}-wheel PRIVATE -s -Wl,--wrap=hypot,--wrap=arc4random)
   set_target_properties(${name}-wheel PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/wheel RINGSCOPE_RELOCATABLE ON
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${run_path}")

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-// Functions that the window's wheel uses in place of newer ones of glibc, so that it starts with
+// SPDX-License-Identifier: Apache-2.0
+// Functions that programs of wheels use in place of newer ones of glibc, so that they start with
 // glibc 2.34. The linker's option --wrap prescribes their names as symbols.
 #include <sys/random.h>
 
