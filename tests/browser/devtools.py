@@ -156,7 +156,7 @@ class Page:
 
     def press(self, key, code=0):
         """Presses and releases a key, as a user does."""
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": "\r" if key == "Enter" else key} if len(key) == 1 or key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
                       **(text if kind == "keyDown" else {}))

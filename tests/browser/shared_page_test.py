@@ -4,6 +4,7 @@
 
 Usage: shared_page_test.py SOURCE BIN. Exits with 77 and the reason where Chromium is missing.
 """
+import json
 import pathlib
 import random
 import re
@@ -19,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import devtools  # noqa: E402: the folder of this file has it
 
 MOST_BYTES = 3_000_000
-LEFT, RIGHT, HOME, END, SPACE = 37, 39, 36, 35, 32
+LEFT, RIGHT, HOME, END, SPACE, TAB, ENTER = 37, 39, 36, 35, 32, 9, 13
 
 
 class SharedPageTest(unittest.TestCase):
@@ -132,6 +133,32 @@ class SharedPageTest(unittest.TestCase):
         self.page.press("End", END)
         view = self.page.evaluate("document.querySelector('.lead').dataset.view")
         self.page.evaluate("document.querySelector('.lead').click()")
+        shown = self.page.evaluate("document.querySelector('[aria-selected=true]').textContent")
+        self.assertEqual(shown.lower(), view)
+
+    def test_the_tab_key_reaches_every_control_and_shows_where_it_is(self):
+        controls = self.page.evaluate("document.querySelectorAll('button, input, a[href], select, summary').length")
+        self.assertGreater(controls, 10)
+        reached = set()
+        for _ in range(2 * controls):
+            self.page.press("Tab", TAB)
+            focused = json.loads(self.page.evaluate("""JSON.stringify((() => {
+              const all = [...document.querySelectorAll('button, input, a[href], select, summary')];
+              const style = getComputedStyle(document.activeElement);
+              return [all.indexOf(document.activeElement), style.outlineStyle, parseFloat(style.outlineWidth)];
+            })())"""))
+            if focused[0] < 0:
+                continue
+            self.assertNotEqual(focused[1], "none", f"control {focused[0]} does not show the focus")
+            self.assertGreater(focused[2], 0)
+            reached.add(focused[0])
+        self.assertEqual(reached, set(range(controls)))
+
+    def test_enter_follows_a_finding(self):
+        self.page.press("End", END)
+        self.page.evaluate("document.querySelector('.lead').focus()")
+        view = self.page.evaluate("document.querySelector('.lead').dataset.view")
+        self.page.press("Enter", ENTER)
         shown = self.page.evaluate("document.querySelector('[aria-selected=true]').textContent")
         self.assertEqual(shown.lower(), view)
 
