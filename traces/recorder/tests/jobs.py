@@ -83,3 +83,18 @@ def findings(folder):
     if done.returncode not in (0, 1):
         raise AssertionError(done.stderr[-3000:])
     return [finding["rule"] for finding in json.loads(done.stdout)["findings"]]
+
+
+def ask_agents_tool(folder, tool="doctor"):
+    """Returns the text with which a tool of `ringscope mcp` answers about a recording. Raises AssertionError with the
+    text of an error."""
+    arguments = {"name": tool, "arguments": {"file": os.path.basename(folder)}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}) + "\n"
+    done = subprocess.run(
+        [program(), "mcp", os.path.dirname(folder)], input=message, capture_output=True, text=True, timeout=120
+    )
+    result = json.loads(done.stdout)["result"]
+    text = result["content"][0]["text"]
+    if result.get("isError"):
+        raise AssertionError(text)
+    return text

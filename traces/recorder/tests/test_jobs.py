@@ -6,7 +6,7 @@ import os
 import tempfile
 import unittest
 
-from jobs import EXAMPLES, VARIANTS, findings, missing, program, table, torchrun
+from jobs import EXAMPLES, VARIANTS, ask_agents_tool, findings, missing, program, table, torchrun
 
 _SAMPLE = (
     ("autocast", 2),
@@ -41,8 +41,21 @@ class Jobs(unittest.TestCase):
                 torchrun(script + ".py", folder, processes=processes)
                 found = findings(folder)
                 self.assertEqual(found[0] if found else None, expected, found)
+                self.assert_an_agent_learns(expected, ask_agents_tool(folder))
                 if every:
                     print(f"{script}, {processes} processes: {', '.join(found) or 'nothing'}", flush=True)
+
+    def assert_an_agent_learns(self, expected, answer):
+        """Checks that the tool's answer alone tells the mistake, its place and what to change."""
+        if expected is None:
+            return self.assertRegex(answer, r"^[✓–] Nothing")
+        title, place, evidence, remedy = answer.splitlines()[:4]
+        self.assertTrue(title.startswith("✗ "), title)
+        self.assertTrue(place.strip().startswith(expected), place)
+        self.assertRegex(place, "certain|likely")
+        self.assertRegex(place, r"step \d+|rank \d+")
+        self.assertGreater(len(evidence.split()), 5)
+        self.assertTrue(remedy.strip().startswith("What to change: "), remedy)
 
     def test_what_a_job_needs_is_read_from_its_imports_and_not_from_its_text(self):
         needs = set().union(*(missing(script) for script, _, _ in table()))
