@@ -56,8 +56,10 @@ def describe_missing(names):
 def list_libraries(path):
     """Returns what the dynamic loader lists for a program or a library, without running its code."""
     loader = next((str(file) for file in pathlib.Path("/lib64").glob("ld-linux*.so.*")), None)
-    command = [loader, "--list", str(path)] if loader else ["ldd", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    command = [loader, str(path)] if loader else ["ldd", str(path)]
+    # The loader's option --list would end at the first library that is missing.
+    environment = os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"} if loader else None
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 
 
 def needs_display(arguments):

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,22 @@ class ScriptTest(unittest.TestCase):
 
 
 class LauncherTest(unittest.TestCase):
+    def test_the_loader_names_every_library_that_a_program_lacks(self):
+        gui = launcher("ringscope_gui")
+        if shutil.which("cc") is None:
+            self.skipTest("there is no compiler")
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+            for name in ("one", "two"):
+                subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", folder / f"lib{name}.so"], check=True)
+            command = ["cc", folder / "empty.c", "-o", folder / "program", f"-L{folder}", "-Wl,--no-as-needed", "-lone", "-ltwo"]
+            subprocess.run(command, check=True)
+            for name in ("one", "two"):
+                (folder / f"lib{name}.so").unlink()
+            listing = gui.list_libraries(folder / "program")
+        self.assertEqual(gui.missing_libraries(listing), ["libone.so", "libtwo.so"])
+
     def test_names_missing_libraries_and_their_packages_in_one_sentence(self):
         gui = launcher("ringscope_gui")
         listing = "\tlibEGL.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x1)\n\tlibodd.so.9 => not found\n"
