@@ -85,6 +85,28 @@ TEST(TargetScaleTest, AnotherChoiceOfTheDivisorIsNoMistake) {
   EXPECT_TRUE(is_silent(scaledCalls(1, 1))) << "a sum";
 }
 
+/// Returns the calls of dp 2 × cp 2 ranks with 10 targets, some of the first replica.
+std::string callsOfReplicas(double weight, std::int64_t of_first) {
+  std::vector<std::vector<CalledLoss>> ranks(4);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const std::int64_t of_replica = rank < 2 ? of_first : 10 - of_first;
+    CalledLoss loss = called(weight, rank % 2 == 0 ? 1 : of_replica - 1);
+    loss.tokens = 16;
+    loss.product = 0.25;
+    loss.head_product = 1;
+    ranks[rank].push_back(loss);
+  }
+  return kForeign + "run cp=2 dp=2\ngroup cp 0,1\ngroup cp 2,3\ntensor logits rank=0\n" +
+         lossesNote(0, ranks);
+}
+
+TEST(TargetScaleTest, AFactorOfAsManyReplicasIsFoundIfTheirMeansCannotMakeIt) {
+  EXPECT_EQ(scaledVerdict("loss_scaled_by_cp", callsOfReplicas(0.2, 4)), Verdict::kFound);
+  EXPECT_EQ(scaledVerdict("loss_scaled_by_cp", callsOfReplicas(0.1, 4)), Verdict::kClear);
+  EXPECT_EQ(scaledVerdict("loss_scaled_by_cp", callsOfReplicas(0.2, 5)), Verdict::kNotObservable)
+      << "a sum of two replicas' means";
+}
+
 /// Returns the calls of cp 2 × tp 2 ranks. The second rank of a tp group has `second` times the
 /// product of the first.
 std::string callsOfTp(double sync, double second = 1) {

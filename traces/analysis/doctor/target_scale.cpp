@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
+#include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
 namespace {
@@ -22,6 +24,8 @@ struct StepSums {
   double head_product = 0;
   std::int32_t microbatches = 1;
   double rounding = 0;
+  /// Targets by replica and by microbatch.
+  std::map<std::int32_t, double> of_replica, of_microbatch;
 };
 
 /// One gradient as backward brought it on a rank and as the optimizer has it: numbers linear in it.
@@ -44,7 +48,7 @@ bool isPlain(const CalledLoss& call) {
          call.weights->mean > 0 && call.weights->off <= roundingShare(call.dtype);
 }
 
-bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
+bool addCalls(const std::vector<CalledLoss>& calls, std::int32_t replica, StepSums& sums) {
   for (const CalledLoss& call : calls) {
     if (call.targets == 0) continue;
     if (!isPlain(call)) return false;
@@ -53,6 +57,8 @@ bool addCalls(const std::vector<CalledLoss>& calls, StepSums& sums) {
     sums.most = std::max(sums.most, weight);
     sums.targets += static_cast<double>(call.targets);
     sums.tokens += static_cast<double>(call.tokens);
+    sums.of_replica[replica] += static_cast<double>(call.targets);
+    sums.of_microbatch[call.microbatch] += static_cast<double>(call.targets);
     const double local = gradientOf(call)->local;
     sums.product += local;
     sums.magnitude += std::abs(local);
@@ -82,12 +88,17 @@ bool areLogitsWhole(const Trace& trace, std::int32_t train_step) {
 std::optional<StepSums> stepSums(const Trace& trace, std::int32_t train_step) {
   if (trace.run()->tp > 1 && !areLogitsWhole(trace, train_step)) return std::nullopt;
   const std::vector<WorldRank> owners = tokenOwners(trace);
+  const auto replicas = sequenceGroups(trace);
   StepSums sums;
   double parts = 1, least = std::numeric_limits<double>::infinity(), most = -least;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
     const auto calls = calledLosses(trace, train_step, WorldRank::of(rank));
     const bool is_owner = std::ranges::find(owners, WorldRank::of(rank)) != owners.end();
-    if (is_owner && !addCalls(calls, sums)) return std::nullopt;
+    const auto replica = std::ranges::find_if(replicas, [&](const auto& members) {
+      return std::ranges::count(members, WorldRank::of(rank)) > 0;
+    });
+    if (is_owner && !addCalls(calls, static_cast<std::int32_t>(replica - replicas.begin()), sums))
+      return std::nullopt;
     if (calls.empty() || !isPlain(calls.front())) return std::nullopt;
     // Ranks of a tp group may have parts of another parameter's gradient, or all of it.
     if (calls.front().tied && trace.run()->tp > 1) return std::nullopt;
@@ -135,6 +146,13 @@ bool areGathered(const Trace& trace, std::int32_t train_step) {
   return true;
 }
 
+/// Reports whether a sum of the means of these parts gives every target the same weight: all parts
+/// have as many targets.
+bool mayBeOfMeans(const std::map<std::int32_t, double>& targets) {
+  return std::ranges::all_of(
+      targets, [&](const auto& part) { return part.second == targets.begin()->second; });
+}
+
 TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   TargetScale reading;
   reading.train_step = train_step;
@@ -150,8 +168,10 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   // A mean over all tokens is a choice, and so are a sum of replicas' or of microbatches' means.
   const bool of_tokens = among({1}, loss * sync * sums->tokens / sums->targets, rounding) > 0;
   const bool of_others =
-      among({static_cast<double>(trace.run()->dp), static_cast<double>(sums->microbatches)},
-            loss * sync, rounding) > 0;
+      (mayBeOfMeans(sums->of_replica) &&
+       among({static_cast<double>(trace.run()->dp)}, loss * sync, rounding) > 0) ||
+      (mayBeOfMeans(sums->of_microbatch) &&
+       among({static_cast<double>(sums->microbatches)}, loss * sync, rounding) > 0);
   if (of_tokens || (of_others && loss * sync > 1)) return reading;
   const bool is_loss_right = among({1}, loss, rounding) > 0;
   reading.scale = is_loss_right ? among({cp, 1 / cp, tp, 1 / tp, world, 1 / world}, sync, rounding)

@@ -31,6 +31,7 @@ class BufferObserver:
         self._meshes = set()
         self._known_tokens = {}
         self._cut = None
+        self.shared = None  # the group for which context_parallel cut buffers, this rank in it, and its size
         ring = context_parallel_module()
         if ring is not None:
             patches.wrap(ring, "_context_parallel_buffers", self._around)
@@ -75,7 +76,8 @@ class BufferObserver:
     @observer
     def after(self, mesh, buffers, seq_dims, args, kwargs, before, results):
         balance, order = load_balance(args, kwargs)
-        lengths = {}
+        lengths, group = {}, mesh.get_group()
+        self.shared = self.session.group(group), dist.get_rank(group), group.size()
         for index, (buffer, seq_dim, shard) in enumerate(zip(buffers, seq_dims, results)):
             if before is None or before[index] is None:
                 continue

@@ -3,6 +3,7 @@
 
 import torch.distributed as dist
 
+from ._gathered_values import GatheredValues
 from ._operators import tensors_in
 from ._recognition import KINDS, Recognition
 from ._session import observer
@@ -19,6 +20,7 @@ class CollectiveObserver:
         self.annotations = annotations
         self.recognition = Recognition(session, annotations)
         self.travelled = Travelled(session, annotations)
+        self.gathered_values = GatheredValues(session)
         self.gradient_name = lambda tensor: None
         self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
@@ -40,6 +42,8 @@ class CollectiveObserver:
         self.started(line, results, begin_ns)
         if operator.kind == "all_to_all" and line:
             self.exchanged(operator, line["number"], args, kwargs, results)
+        if operator.kind == "all_gather" and line and line.get("call") is None:
+            self.keeps(operator, args, kwargs, results)
         if operator.kind in ("send", "receive") and line and self.annotations.current.call is not None:
             self.annotations.message(line, next(iter(tensors_in(args)), None))
         return results
@@ -47,6 +51,12 @@ class CollectiveObserver:
     def takes(self, operator, args, kwargs):
         """Returns a function that records attention whose inputs came from other ranks; None for other attention."""
         return self.travelled.takes(operator, args, kwargs, self.recognition.computed)
+
+    @observer
+    def keeps(self, operator, args, kwargs, results):
+        group = self._process_group(operator.given(args, kwargs))
+        size = group.size() if group is not None else 1
+        self.gathered_values.posted(operator, args, results, size)
 
     @observer
     def exchanged(self, operator, number, args, kwargs, results):

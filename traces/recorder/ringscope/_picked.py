@@ -77,6 +77,7 @@ class PickedObserver:
 
     @observer
     def logsumexp(self, args, kwargs, results):
+        self.losses.saves_hooked |= torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         storage = args[0].untyped_storage().data_ptr()
         found = [pair for pair in self._waiting if pair[0].untyped_storage().data_ptr() == storage]
         if not found and args[0].grad_fn is not None:

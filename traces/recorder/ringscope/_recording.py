@@ -145,7 +145,11 @@ class Recording:
             collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []
             WorkObserver(self.session, self.patches, collectives, (self.annotations.waited, collectives.travelled.waited))
-            CutVariables(self.session, self.annotations, self.patches)
+            self.patches.wrap(torch.autograd, "backward", self.losses.divisors.around)
+            annotations, buffers = self.annotations, self.buffers
+            CutVariables(
+                self.session, lambda: annotations.shared or buffers.shared, self.patches, collectives.gathered_values
+            )
 
     def _border(self):
         """Starts or stops observing at a step border. Layers and operators are observed only in recorded training

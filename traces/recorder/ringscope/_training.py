@@ -7,6 +7,7 @@ import torch
 from torch.optim import optimizer as optimizers
 
 from . import _fingerprints
+from ._divisors import DivisorObserver
 from ._harmless import guarded
 from ._head import projection_of
 from ._inductor import as_traced
@@ -42,6 +43,8 @@ class LossObserver:
         self._number = 0
         self._picked = PickedObserver(session, self)
         self._embedding = set()
+        self.divisors = DivisorObserver(session, self)
+        self.saves_hooked = False  # hooks save what the backward of a loss needs, as a checkpoint's do
         self.parameter_name = lambda parameter: ""
         self.projections = set()  # names of the parameters that make logits
 
@@ -81,6 +84,7 @@ class LossObserver:
     def log_softmax(self, args, kwargs, results):
         """Keeps the logits of the last log_softmax until a loss uses them."""
         self._logits = (results.data_ptr(), args[0])
+        self.saves_hooked |= torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         self._picked.normalizes(results, args[0])
 
     @observer

@@ -27,6 +27,10 @@ _SAMPLE = (
     "LabelsNotCut",
     "BackwardOutside",
     "MediaPositionsCutByBatch",
+    "Whitened",
+    "WhitenedByOwnTokens",
+    "PolicyOfOwnMeans",
+    "ReferenceInOrder",
 )
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
@@ -48,6 +52,7 @@ def strangers():
     try:
         import exchanged
         import inline
+        import policies
         import right
         import right_batches
         import right_losses
@@ -56,7 +61,7 @@ def strangers():
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, inline, exchanged, right_batches, right_losses, wrong, wrong_losses):
+    for module in (right, inline, exchanged, right_batches, right_losses, policies, wrong, wrong_losses):
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
                 found = case.finding

@@ -4,6 +4,7 @@
 
 #include "traces/analysis/doctor/logged_loss.h"
 #include "traces/analysis/doctor/merge_reading.h"
+#include "traces/analysis/doctor/own_averages.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/doctor/target_scale.h"
@@ -47,10 +48,15 @@ constexpr FindingWords kLost = {
 
 }  // namespace
 
-// Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean.
+// Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean,
+// and no rank divides or normalises what becomes the loss by its own tokens alone.
 RuleResult checkMeanOfLocalMeans(const Readings& readings) {
-  return answerFrom(readings.targetWeights(),
-                    answerFrom(readings.loggedLoss(), LossIs::kMeanOfMeans, kMeanOfMeans));
+  RuleResult answer =
+      answerFrom(readings.targetWeights(),
+                 answerFrom(readings.loggedLoss(), LossIs::kMeanOfMeans, kMeanOfMeans));
+  if (answer.verdict != Verdict::kFound)
+    if (auto finding = averageOfOwnTokens(readings.trace())) return found(std::move(*finding));
+  return answer;
 }
 
 // A target weighs as much in every microbatch of a step.

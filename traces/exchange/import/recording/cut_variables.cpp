@@ -19,6 +19,8 @@ struct Group {
   std::vector<WorldRank> members;
   std::map<WorldRank, RankLines*> ranks;
   std::map<std::string, Parts> wholes;  ///< by the name of the variable that was cut
+  /// The balance in which ranks gathered the whole, by its name; empty: the job cut a variable.
+  std::map<std::string, std::string> gathered_in;
 };
 
 Names balancesOf(const Line& line) {
@@ -38,6 +40,7 @@ std::map<std::pair<std::int32_t, std::vector<WorldRank>>, Group> groupsOf(Record
       Group& group = groups[{step, members}];
       group.members = std::move(members);
       group.ranks[rank.rank] = &rank;
+      group.gathered_in[line.text("of")] = line.text("gathered_in");
       group.wholes[line.text("of")][line.text("name")][rank.rank].merge(balancesOf(line));
     }
   return groups;
@@ -54,9 +57,10 @@ Names common(const Group& group, const std::map<WorldRank, Names>& by_rank) {
 
 /// Returns the line of a rank's token ids in a training step, or null.
 const Line* idsOf(const RankLines& rank, std::int32_t step) {
+  const BufferNames names(rank);
   const auto found = std::ranges::find_if(rank.lines, [&](const Line& line) {
-    return line.kind() == "buffer" && line.text("name") == "input_ids" &&
-           line.text("named_by") == "recognition" &&
+    return line.kind() == "buffer" && names.nameFor(line) == "input_ids" &&
+           line.wholes("full_shape").size() == 2 && line.has("tokens") &&
            line.place(Direction::kForward).train_step == step;
   });
   return found == rank.lines.end() ? nullptr : &*found;
@@ -76,6 +80,8 @@ class PartsWriter {
   void write() {
     if (!readIds()) return;
     for (const auto& [whole, parts] : group_.wholes) {
+      const std::string& gathered_in = group_.gathered_in.at(whole);
+      if (!gathered_in.empty() && gathered_in != own_) continue;
       std::map<std::string, Names> balances;
       for (const auto& [name, by_rank] : parts) balances[name] = common(group_, by_rank);
       const bool has_right = std::ranges::any_of(
@@ -111,13 +117,21 @@ class PartsWriter {
     return own.has_value();
   }
 
+  /// Reports whether context_parallel cut a buffer of this name.
+  bool isBuffer(const std::string& name) const {
+    return std::ranges::any_of(group_.ranks.begin()->second->lines, [&](const Line& line) {
+      return line.kind() == "buffer" && line.text("named_by") == "variable" &&
+             line.text("name") == name;
+    });
+  }
+
   void add(const std::string& buffer, const std::string& balance) {
     for (const ShardLayout& layout : layouts_) {
       if (name(layout.balance()) != balance) continue;
       for (std::size_t seat = 0; seat < ids_.size(); ++seat) {
         nlohmann::json line = ids_[seat];
         line.erase("shard");
-        line["name"] = buffer;
+        line["name"] = isBuffer(buffer) ? buffer + " (variable)" : buffer;
         line["tokens"] = nlohmann::json::array();
         for (const TokenRun& run :
              joinedInOrder(layout.runs(GroupRank::of(static_cast<std::int32_t>(seat)))))

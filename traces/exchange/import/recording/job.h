@@ -97,6 +97,9 @@ void leaveOutOtherTables(RankLines& rank);
 void markFurtherLosses(RecordedJob& job);
 /// Reports whether a line is a loss that was marked so.
 bool isOfFurtherHead(const Line& loss);
+/// Adds the counts by which each rank divides what becomes its loss, and the variables that it
+/// normalised by its own tokens.
+void addOwnAverages(RecordedJob& job);
 /// Adds the losses that each rank called.
 void addCalledLosses(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these

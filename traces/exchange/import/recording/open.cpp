@@ -124,6 +124,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addEvents(job);
   addMemory(job);
   addNotes(job);
+  addOwnAverages(job);
   addCalledLosses(job);
   leaveOutImpossible(job);
   return makeSource(job);
