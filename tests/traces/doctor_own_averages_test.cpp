@@ -50,8 +50,8 @@ TEST(OwnAveragesTest, AVariableThatEveryRankNormalisedIsFound) {
     return test::kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\nnote " +
            standardizedPartsKey(0) + " " + note.dump() + "\n";
   };
-  const Finding finding = test::only(test::answerFrom(
-      "mean_of_local_means", job({0, "adv", "mask", 9}, {0, "adv", "mask", 12})));
+  const Finding finding = test::only(
+      test::answerFrom("mean_of_local_means", job({0, "adv", "mask", 9}, {0, "adv", "mask", 12})));
   EXPECT_EQ(finding.buffer, "adv");
   EXPECT_TRUE(test::says(finding, "over 9 tokens of rank 0, over 12 tokens of rank 1"))
       << finding.evidence;

@@ -60,8 +60,9 @@ Finding findingAt(std::int32_t train_step, const std::vector<OwnDivision>& ranks
                       describeMultiple(least.count / most.count) + " as much on rank " +
                       toString(most.rank) +
                       ". This assumes that every token of a sequence is meant to weigh the same.",
-          .remedy = "Sum the number of tokens over the cp ranks before dividing by it: all_reduce "
-                    "the sum of the mask, or count the tokens before the batch is cut."};
+          .remedy =
+              "Sum the number of tokens over the cp ranks before dividing by it: all_reduce "
+              "the sum of the mask, or count the tokens before the batch is cut."};
 }
 
 /// Returns the divisions of all ranks at one place in the code; empty when a rank lacks it.
@@ -118,9 +119,10 @@ std::optional<Finding> standardOf(const Trace& trace, std::int32_t train_step,
                                " has the mean 0 and the standard deviation 1 " + words +
                                (part.mask.empty() ? "" : ", under the mask " + part.mask) +
                                ": every rank took the mean and the deviation of its own shard.",
-                   .remedy = "Sum the values, their squares and the number of tokens over the cp "
-                             "ranks before the mean and the deviation are taken, or normalise "
-                             "before the batch is cut."};
+                   .remedy =
+                       "Sum the values, their squares and the number of tokens over the cp "
+                       "ranks before the mean and the deviation are taken, or normalise "
+                       "before the batch is cut."};
   }
   return std::nullopt;
 }

@@ -7,8 +7,8 @@
 
 namespace ringscope::traces {
 
-/// Finds ranks of one sequence that each divide a part of the loss by a count of their own tokens,
-/// or that normalise a value per token by its mean and deviation over their own tokens.
+/// Finds ranks of one sequence that average over their own tokens alone. Each of them divides a
+/// part of the loss by a count of its own, or normalises a value per token.
 std::optional<Finding> averageOfOwnTokens(const Trace& trace);
 
 }  // namespace ringscope::traces

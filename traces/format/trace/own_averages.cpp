@@ -12,7 +12,7 @@ namespace {
 /// Returns the objects of a rank in a note.
 template <typename Object>
 std::vector<Object> ownObjectsIn(const nlohmann::json& note, WorldRank rank,
-                              Object (*read)(const nlohmann::json&)) {
+                                 Object (*read)(const nlohmann::json&)) {
   std::vector<Object> objects;
   const auto own = note.is_object() ? note.find(toString(rank)) : note.end();
   if (own == note.end() || !own->is_array()) return objects;

@@ -50,8 +50,8 @@ def _balances(part, whole, rank, size):
 
 
 def _rearranged(part, came, rank):
-    """Yields the balances A and B if a rank's part has other ranks' tokens of what was gathered: the part by B of the
-    sequence of which the ranks gathered their parts by A. The part that the rank gave itself has no such balances."""
+    """Yields balances A and B if a rank's part has other ranks' tokens of what was gathered. The ranks gathered their
+    parts by A, and this part is cut from the sequence by B. The part that the rank gave itself has no such balances."""
     if torch.equal(part, came[rank]):
         return
     size, width = len(came), part.shape[1]

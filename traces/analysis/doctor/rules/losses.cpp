@@ -48,8 +48,8 @@ constexpr FindingWords kLost = {
 
 }  // namespace
 
-// Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean,
-// and no rank divides or normalises what becomes the loss by its own tokens alone.
+// Neither the logged loss nor the weight of the targets is that of a mean of each rank's own mean.
+// No rank divides or normalises what becomes the loss by its own tokens alone.
 RuleResult checkMeanOfLocalMeans(const Readings& readings) {
   RuleResult answer =
       answerFrom(readings.targetWeights(),

@@ -33,11 +33,12 @@ void addOwnAverages(RecordedJob& job) {
   ByStep quotients, parts;
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
-      if (line.kind() == "quotient") addObject(quotients, line, rank.rank, toJson(readQuotient(line)));
+      if (line.kind() == "quotient")
+        addObject(quotients, line, rank.rank, toJson(readQuotient(line)));
       if (line.kind() == "standardized")
         addObject(parts, line, rank.rank,
-              toJson(StandardizedPart{line.microbatch(), line.text("name"), line.text("mask"),
-                                      line.whole("count", 0)}));
+                  toJson(StandardizedPart{line.microbatch(), line.text("name"), line.text("mask"),
+                                          line.whole("count", 0)}));
     }
   for (const auto& [step, ranks] : quotients)
     job.notes.push_back({lossQuotientsKey(step), ranks.dump()});
