@@ -59,5 +59,18 @@ TEST(OwnAveragesTest, AVariableThatEveryRankNormalisedIsFound) {
             Verdict::kFound);
 }
 
+TEST(OwnAveragesTest, PartsOfGradientsWithOneNormAreClippedByTheirOwn) {
+  const auto job = [](const char* norms) {
+    return test::kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\nnote " +
+           normsOfPartsKey(0) + " " + norms + "\n";
+  };
+  const Finding finding =
+      test::only(test::answerFrom("clip_before_reduce", job(R"({"0":0.9999991,"1":0.9999993})")));
+  EXPECT_EQ(finding.confidence, Confidence::kLikely);
+  EXPECT_TRUE(test::says(finding, "have the norm 1 on every rank")) << finding.evidence;
+  for (const char* other : {R"({"0":0.9999991,"1":0.9})", R"({"0":1})", R"({"0":0,"1":0})"})
+    EXPECT_NE(test::findVerdict("clip_before_reduce", job(other)), Verdict::kFound) << other;
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -64,6 +64,17 @@ TEST(VerifyFittedTest, AnIgnoredSoftcapOfTheModelIsWrong) {
   EXPECT_NE(layer.fits_words.find("without a softcap"), std::string::npos);
 }
 
+TEST(VerifyFittedTest, AnIgnoredWindowOfTheModelIsWrong) {
+  constexpr const char* kWindow = R"({"0":{"window":2,"scale_by":"default"}})";
+  const LayerCheck layer = check(RecordedLayer(importedLayer()), kWindow);
+  EXPECT_EQ(layer.fits, AttentionFits::kUnmeant);
+  EXPECT_EQ(layer.dropped, DroppedPart::kWindow);
+  EXPECT_NE(layer.fits_words.find("states a window of 2 keys"), std::string::npos)
+      << layer.fits_words;
+  constexpr const char* kWide = R"({"0":{"window":4096,"scale_by":"default"}})";
+  EXPECT_EQ(check(RecordedLayer(importedLayer()), kWide).fits, AttentionFits::kStated);
+}
+
 TEST(VerifyFittedTest, AnotherScaleThanTheDefaultOfACallIsWrong) {
   LayerSpec spec = importedLayer();
   spec.scale = 0.9;

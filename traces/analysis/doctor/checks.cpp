@@ -65,7 +65,9 @@ std::vector<Advice> adviceFrom(const Diagnosis& diagnosis) {
   }
   std::ranges::stable_sort(all, [](const Advice& a, const Advice& b) {
     const auto rank = [](const Advice& advice) {
-      return std::tuple(advice.remedy.has_value(), advice.alone, advice.checks.size());
+      // Lines within every block of attention are the most work, and many jobs have no such blocks.
+      const bool is_line = advice.remedy && *advice.remedy != Remedy::kBlocks;
+      return std::tuple(advice.remedy.has_value(), is_line, advice.checks.size(), advice.alone);
     };
     return rank(a) > rank(b);
   });

@@ -129,6 +129,33 @@ std::optional<Finding> standardOf(const Trace& trace, std::int32_t train_step,
 
 }  // namespace
 
+std::optional<Finding> clippedByOwnNorm(const Trace& trace) {
+  constexpr double kRounding = 2e-5;
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  for (const std::int32_t train_step : steps) {
+    const std::vector<double> norms = normsOfParts(trace, train_step);
+    if (norms.size() < 2) continue;
+    const auto [least, most] = std::ranges::minmax(norms);
+    if (!(least > 0) || most - least > kRounding * most) continue;
+    return Finding{.confidence = Confidence::kLikely,
+                   .title = "Each rank clips by the norm of its own part",
+                   .place = {train_step, Layer::none(), Direction::kBackward, {}},
+                   .buffer = "grad_norm",
+                   .evidence = "Each of " + describeCount(trace.worldSize(), "rank") +
+                               " holds other parts of the gradients, and the parts that the "
+                               "optimizer is given have the norm " +
+                               describeSignificant(most, 4) +
+                               " on every rank. Parts that one coefficient clips have different "
+                               "norms.",
+                   .remedy =
+                       "Sum the squares of the norms over all ranks that hold parts, and "
+                       "clip by the root: torch.nn.utils.clip_grad_norm_ does that for "
+                       "gradients of FSDP2."};
+  }
+  return std::nullopt;
+}
+
 std::optional<Finding> averageOfOwnTokens(const Trace& trace) {
   std::set<std::int32_t> steps;
   for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);

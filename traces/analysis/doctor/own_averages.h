@@ -11,4 +11,8 @@ namespace ringscope::traces {
 /// part of the loss by a count of its own, or normalises a value per token.
 std::optional<Finding> averageOfOwnTokens(const Trace& trace);
 
+/// Finds ranks that clip by the norm of their own parts of the gradients, which then is the same on
+/// all ranks.
+std::optional<Finding> clippedByOwnNorm(const Trace& trace);
+
 }  // namespace ringscope::traces

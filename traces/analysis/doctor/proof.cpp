@@ -98,23 +98,15 @@ std::string proofOfStep(const Trace& trace, std::int32_t train_step, const std::
   return "";
 }
 
-/// Returns the mistakes that an unknown mistake is not, and by how much they are off.
+/// Returns how many mistakes an unknown mistake is not, and how near the nearest is.
 std::string exclusions(const HypothesesCheck& tried) {
-  constexpr std::size_t kNamed = 5;
   const auto& checks = tried.checks;
   if (checks.empty() || checks.front().reproduces()) return "";
-  std::string words;
-  for (std::size_t i = 0; i < std::min(kNamed, checks.size()); ++i)
-    words +=
-        std::string(i ? ", " : " ") + checks[i].mistake + " by " + describeRatio(checks[i].ratio());
-  if (checks.size() > kNamed)
-    words += ", " + std::to_string(checks.size() - kNamed) + " others by more";
-  return (checks.size() == 1
-              ? "The one mistake that could be computed does not give this layer; it "
-                "is"
-              : "None of " + describeCount(std::ssize(checks), "mistake") +
-                    " that could be computed gives this layer; they are") +
-         " off from the recording by a multiple of what rounding explains:" + words + ".";
+  return (checks.size() == 1 ? "The one mistake that could be computed does not give this layer; "
+                             : "None of " + describeCount(std::ssize(checks), "mistake") +
+                                   " that could be computed gives this layer; the nearest, ") +
+         checks.front().mistake + ", is off by " + describeRatio(checks.front().ratio()) +
+         " what rounding explains.";
 }
 
 }  // namespace

@@ -56,6 +56,19 @@ Finding ofAttention(const LayerCheck& layer) {
   return finding;
 }
 
+/// Returns a finding of a layer that attends keys before the window which its module states.
+Finding ofWindow(const LayerCheck& layer) {
+  Finding finding = findingAt(layer, Direction::kForward);
+  finding.rule = "mask_dropped";
+  finding.buffer = "out";
+  finding.title = "Attention leaves out the window that is stated";
+  finding.evidence = "Computed again in fp64, " + layer.fits_words + ".";
+  finding.remedy =
+      "Give the window to the function that attends the blocks, and mask earlier keys in every "
+      "block by the tokens of the whole sequence.";
+  return finding;
+}
+
 /// Returns a finding of a wrong tensor.
 Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
   const bool forward = wrong.kind == TensorKind::kOut || wrong.kind == TensorKind::kLse;
@@ -101,6 +114,7 @@ std::optional<Finding> recomputedFinding(const Readings& readings) {
   std::optional<Finding> suspected;
   for (const LayerCheck& layer : readings.layers()) {
     if (const TensorCheck* wrong = firstWrong(layer)) return ofTensor(layer, *wrong);
+    if (layer.dropped == DroppedPart::kWindow && !suspected) suspected = ofWindow(layer);
     const bool suspect = layer.unlike_other_layers || layer.fits == AttentionFits::kDocuments;
     if (suspect && !suspected) suspected = ofAttention(layer);
   }

@@ -24,13 +24,16 @@ bool knowsAttention(const Trace& trace) {
 }
 
 /// Describes how attention was sharded: "train · ring · cp 4 · balance none · …".
-std::string runLine(const nlohmann::json& run, bool knows_attention) {
-  if (!knows_attention) return run.value("command", "") + " · no attention recorded";
+std::string runLine(const Trace& trace, const nlohmann::json& run) {
+  const bool is_shared = !isForeign(trace) || run.value("cp", 0) > 1;
+  const bool has_mask = !isForeign(trace) || !trace.intents().empty();
+  if (!knowsAttention(trace)) return run.value("command", "") + " · no attention recorded";
   const std::string balance = run["balance"].is_string() ? run.value("balance", "") : "by mask";
-  return run.value("command", "") + " · " + run.value("strategy", "") + " · cp " +
+  return run.value("command", "") + " · " +
+         (is_shared ? run.value("strategy", "") : "sharing not known") + " · cp " +
          std::to_string(run.value("cp", 0)) + " · balance " + balance + " · mask " +
-         run.value("mask", "") + " · " + run.value("dtype", "") + " · length " +
-         std::to_string(run.value("seq_len", std::int64_t{0})) + " · capture " +
+         (has_mask ? run.value("mask", "") : "not known") + " · " + run.value("dtype", "") +
+         " · length " + std::to_string(run.value("seq_len", std::int64_t{0})) + " · capture " +
          run.value("capture", "");
 }
 
@@ -73,7 +76,7 @@ std::vector<std::string> summaryLines(const Trace& trace, const nlohmann::json& 
     return describeCount(summary[key].get<std::int64_t>(), noun);
   };
   std::vector<std::string> lines;
-  if (summary["run"].is_object()) lines.push_back(runLine(summary["run"], knowsAttention(trace)));
+  if (summary["run"].is_object()) lines.push_back(runLine(trace, summary["run"]));
   lines.push_back(count("events", "event") + " of " + count("ranks", "rank") + " over " +
                   describeDuration(summary["duration_ns"]) + ", " +
                   count("ring_steps", "ring step"));

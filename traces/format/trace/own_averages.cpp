@@ -68,6 +68,21 @@ std::vector<StandardizedPart> standardizedParts(const Trace& trace, std::int32_t
       });
 }
 
+std::string normsOfPartsKey(std::int32_t train_step) {
+  return "norms_of_parts." + std::to_string(train_step);
+}
+
+std::vector<double> normsOfParts(const Trace& trace, std::int32_t train_step) {
+  const nlohmann::json& note = trace.note(normsOfPartsKey(train_step));
+  std::vector<double> norms;
+  for (int rank = 0; note.is_object() && rank < trace.worldSize(); ++rank) {
+    const double norm = numberIn(note, std::to_string(rank).c_str());
+    if (!std::isfinite(norm)) return {};
+    norms.push_back(norm);
+  }
+  return norms;
+}
+
 nlohmann::json toJson(const LossQuotient& quotient) {
   return {{"microbatch", quotient.microbatch},
           {"tokens", quotient.tokens},

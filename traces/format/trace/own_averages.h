@@ -34,6 +34,12 @@ std::vector<LossQuotient> lossQuotients(const Trace& trace, std::int32_t train_s
 std::vector<StandardizedPart> standardizedParts(const Trace& trace, std::int32_t train_step,
                                                 WorldRank rank);
 
+/// Returns the norm of the parts of gradients that each rank's optimizer is given in a training
+/// step; empty unless every rank holds parts alone.
+std::vector<double> normsOfParts(const Trace& trace, std::int32_t train_step);
+/// The key of the note with these norms: {"RANK": norm}.
+std::string normsOfPartsKey(std::int32_t train_step);
+
 /// The keys of the notes of a training step: {"RANK": [object, …]}.
 std::string lossQuotientsKey(std::int32_t train_step);
 std::string standardizedPartsKey(std::int32_t train_step);

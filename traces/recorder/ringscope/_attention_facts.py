@@ -11,6 +11,7 @@ from ._flex_mask import _MOST_PAIRS, _UNKNOWN, _kind_of
 _SCALES = ("scaling", "softmax_scale", "attn_scale", "attention_multiplier")
 _SCALES_OF_ATTENTION = (*_SCALES, "scale")
 _SOFTCAPS = ("attn_logit_softcapping", "softcap", "attn_softcap", "logits_soft_cap")
+_WINDOWS = ("sliding_window",)
 _SINKS = ("sinks", "attention_sinks", "sink_logits")
 
 
@@ -51,14 +52,16 @@ def _first_number(module, names):
 
 
 def facts_of(layer):
-    """Returns the scale and softcap that a layer's modules have as attributes, and the parameter with its sinks or
-    None. A scale or softcap that several modules state differently is left out."""
-    found, sinks = {"scale": set(), "softcap": set()}, None
+    """Returns the scale, softcap and window that a layer's modules have as attributes, and the parameter with its sinks
+    or None. A fact that several modules state differently is left out."""
+    found, sinks = {"scale": set(), "softcap": set(), "window": set()}, None
     for module in layer.modules():
         is_attention = "attention" in type(module).__name__.lower() or "attn" in type(module).__name__.lower()
         scale = _first_number(module, _SCALES_OF_ATTENTION if is_attention else _SCALES)
         found["scale"].add(scale)
         found["softcap"].add(_first_number(module, _SOFTCAPS))
+        if is_attention:
+            found["window"].add(_first_number(module, _WINDOWS))
         for name in _SINKS:
             value = module._parameters.get(name)
             if isinstance(value, nn.Parameter) and value.dim() == 1:

@@ -2,6 +2,7 @@
 """The loss of each rank, its gradients and their norm, and the optimizer's step."""
 
 import functools
+import math
 
 import torch
 from torch.optim import optimizer as optimizers
@@ -323,10 +324,21 @@ class OptimizerObserver:
         self.session.memory.optimizer(optimizer)
         self.clipped_names.clear()
         self._record("grad", optimizer, lambda parameter: parameter.grad)
+        self._write_norm_of_parts(optimizer)
         if not self._projected:
             self._project(self._parameters(optimizer))
         self._projected = False
         self._describe(optimizer)
+
+    def _write_norm_of_parts(self, optimizer):
+        """Writes the norm of all of a rank's gradients if the rank holds only parts of them."""
+        gradients = [p.grad for _, p in self._parameters(optimizer) if p.grad is not None]
+        if not gradients or any(ranks_of_parts(gradient) < 2 for gradient in gradients):
+            return
+        norms = torch._foreach_norm([local_of(gradient).detach() for gradient in gradients])
+        norm = torch.stack([norm.double() for norm in norms]).norm().item()
+        if math.isfinite(norm):
+            self.session.line("norm_of_parts", step=self.session.step, norm=norm)
 
     @observer
     def describe(self, optimizer):

@@ -31,6 +31,8 @@ _SAMPLE = (
     "WhitenedByOwnTokens",
     "PolicyOfOwnMeans",
     "ReferenceInOrder",
+    "StatedWindowLeftOut",
+    "ClippedByOwnNorm",
 )
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
@@ -56,12 +58,13 @@ def strangers():
         import right
         import right_batches
         import right_losses
+        import stated
         import wrong
         import wrong_losses
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, inline, exchanged, right_batches, right_losses, policies, wrong, wrong_losses):
+    for module in (right, inline, exchanged, right_batches, right_losses, policies, stated, wrong, wrong_losses):
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
                 found = case.finding

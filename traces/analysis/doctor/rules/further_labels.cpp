@@ -69,6 +69,7 @@ class FurtherTargets {
         const bool within =
             here < own.labels.size() && at(own, here) == std::pair(batch, token + ahead);
         const bool same = own.further[i] == later->second;
+        if (within && own.further[i] < 0) continue;  // the loss leaves this target out
         if (within) {
           ++counts.within;
           counts.unlike_within += same ? 0 : 1;

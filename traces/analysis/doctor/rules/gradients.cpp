@@ -5,6 +5,7 @@
 
 #include "traces/analysis/doctor/gradient_scale.h"
 #include "traces/analysis/doctor/logged_loss.h"
+#include "traces/analysis/doctor/own_averages.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/replica_drift.h"
 #include "traces/analysis/doctor/rule.h"
@@ -134,9 +135,8 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
                                           reductionIn(trace, grads.first->place.train_step)));
 }
 
-// clip_before_reduce has two signs. Each rank multiplied its gradients by a factor of its own
-// before they were summed. Or the norm of the sum is above the limit and nothing was clipped after
-// the sum.
+// clip_before_reduce: each rank scaled its own gradients before the sum, or clips its own part of
+// them by its own norm; or the norm of the sum is above the limit and nothing was clipped.
 namespace {
 
 constexpr const char* kClipRemedy =
@@ -237,6 +237,7 @@ RuleResult checkClipBeforeReduce(const Readings& readings) {
   RuleResult answer =
       answerFrom(readings.gradientScale(), GradientsAre::kScaledByRank, describeClipped);
   if (answer.verdict == Verdict::kFound) return answer;
+  if (auto finding = clippedByOwnNorm(trace)) return found(std::move(*finding));
   if (auto finding = unclippedSum(trace)) return found(std::move(*finding));
   if (answer.verdict == Verdict::kClear) return answer;
   if (auto finding = clippedBeforeSum(trace)) return found(std::move(*finding));

@@ -18,6 +18,7 @@ enum class DroppedPart {
   kOneSink,  ///< sinks take part once per block of keys, and not once per row
   kEmpty,    ///< blocks without a key for a row have a log-sum-exp of 0 instead of −∞
   kHeads,    ///< sinks are not those of the rank's heads
+  kWindow,   ///< keys before the stated window are attended
 };
 
 /// The missing part, and the attention with which the recorded output agrees: "the scale 1 / √d,

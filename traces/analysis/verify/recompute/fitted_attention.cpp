@@ -47,6 +47,8 @@ class Fitter {
   FittedAttention find() const {
     FittedAttention found = as(AttentionFits::kStated, layer_, mask_, "");
     const bool right = worstRatio(stated_) <= 1;
+    if (right)
+      if (const auto dropped = missingWindow()) return lacking(*dropped);
     const PositionDocuments shown =
         mask_.by_document ? PositionDocuments() : documentsByPositions(trace_, layer_);
     const std::vector<TokenRun>& documents = shown.documents;
@@ -121,6 +123,21 @@ class Fitter {
             {},
             "the recorded output agrees with " + dropped.words,
             dropped.part};
+  }
+
+  /// Finds out that the attention of all earlier keys is right although a module states a window.
+  std::optional<DroppedAttention> missingWindow() const {
+    const std::int64_t window = statedScores(trace_, layer_.pass.layer, layer_.head_dim).window;
+    const bool has_out = std::ranges::count(stated_, TensorKind::kOut, &TensorCheck::kind) > 0;
+    if (window <= 0 || !has_out || !mask_.causal || mask_.window > 0 || mask_.by_document)
+      return std::nullopt;
+    AttentionMask with_window = mask_;
+    with_window.window = window;
+    if (agrees(layer_, with_window)) return std::nullopt;
+    return DroppedAttention{DroppedPart::kWindow,
+                            "attention of all earlier keys; an attribute of the layer's module "
+                            "states a window of " +
+                                describeCount(window, "key")};
   }
 
   /// Fits some parts, and keeps them if the output agrees with them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/verify/recompute/stated_scores.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,8 @@ StatedScores statedScores(const Trace& trace, Layer layer, std::int64_t head_dim
     if (stated.by != StatedBy::kModel) stated.by = StatedBy::kCall;
   }
   stated.rule.softcap = positiveFact(*facts, "softcap");
+  constexpr double kWidest = 1 << 30;
+  stated.window = static_cast<std::int64_t>(std::min(kWidest, positiveFact(*facts, "window")));
   return stated;
 }
 

@@ -19,6 +19,9 @@ enum class StatedBy {
 struct StatedScores {
   ScoreRule rule;
   StatedBy by = StatedBy::kNobody;
+  /// Keys that a query sees, its own included, as an attribute of the layer's module says; 0: no
+  /// module states a window.
+  std::int64_t window = 0;
 };
 
 /// Returns how the scores of a layer's attention are meant to be made, as far as it is recorded.

@@ -15,7 +15,7 @@ namespace {
 /// module, which counts more than a call without the argument. An argument of 1 / √d may stand for
 /// a scale that was lost on the way, so that an attribute counts more than that.
 struct LayerFacts {
-  std::optional<double> called, of_module, softcap;
+  std::optional<double> called, of_module, softcap, window;
   bool without_argument = false, is_usual = false;
 
   /// Reads a call of attention, or of an operator within an annotated attention. Attention
@@ -36,6 +36,7 @@ struct LayerFacts {
     if (called || of_module || without_argument)
       facts["scale_by"] = by_call ? "call" : of_module ? "model" : "default";
     if (softcap) facts["softcap"] = *softcap;
+    if (window) facts["window"] = *window;
     return facts;
   }
 };
@@ -53,6 +54,7 @@ std::string attentionFacts(const RecordedJob& job) {
       if (line.kind() != "attention_module") continue;
       layers[layer].of_module = line.real("scale");
       layers[layer].softcap = line.real("softcap");
+      layers[layer].window = line.real("window");
     }
   nlohmann::json note = nlohmann::json::object();
   for (const auto& [layer, facts] : layers)

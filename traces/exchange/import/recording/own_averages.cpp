@@ -30,11 +30,13 @@ LossQuotient readQuotient(const Line& line) {
 }  // namespace
 
 void addOwnAverages(RecordedJob& job) {
-  ByStep quotients, parts;
+  ByStep quotients, parts, norms;
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
       if (line.kind() == "quotient")
         addObject(quotients, line, rank.rank, toJson(readQuotient(line)));
+      if (const auto norm = line.real("norm"); norm && line.kind() == "norm_of_parts")
+        norms[line.place(Direction::kForward).train_step][toString(rank.rank)] = *norm;
       if (line.kind() == "standardized")
         addObject(parts, line, rank.rank,
                   toJson(StandardizedPart{line.microbatch(), line.text("name"), line.text("mask"),
@@ -42,6 +44,8 @@ void addOwnAverages(RecordedJob& job) {
     }
   for (const auto& [step, ranks] : quotients)
     job.notes.push_back({lossQuotientsKey(step), ranks.dump()});
+  for (const auto& [step, ranks] : norms)
+    job.notes.push_back({normsOfPartsKey(step), ranks.dump()});
   for (const auto& [step, ranks] : parts)
     job.notes.push_back({standardizedPartsKey(step), ranks.dump()});
 }

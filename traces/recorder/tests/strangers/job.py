@@ -184,8 +184,9 @@ if __name__ == "__main__":
     import right
     import right_batches
     import right_losses
+    import stated
     import wrong
     import wrong_losses
 
-    modules = (right, inline, exchanged, right_batches, right_losses, policies, wrong, wrong_losses)
+    modules = (right, inline, exchanged, right_batches, right_losses, policies, stated, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
