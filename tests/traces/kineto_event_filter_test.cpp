@@ -20,7 +20,7 @@ bool isCommunicationCall(const EventLabel& label) {
 
 std::string filtered(const std::string& text) {
   std::istringstream in(text);
-  EventFilter filter(in, isCommunicationCall);
+  EventFilter filter(in, isCommunicationCall, [](const PlainEvent& /*event*/) { return false; });
   return {std::istreambuf_iterator<char>(&filter), {}};
 }
 
@@ -67,7 +67,7 @@ struct Content {
 Content contentOf(const std::string& path, bool all) {
   Content content;
   const auto take = [&](const KinetoEvent& event) {
-    if (isCommunicationCall({"X", event.category, event.name}))
+    if (isCommunicationCall({"X", event.category, event.name, false}))
       content.begins.push_back(event.begin_ns);
   };
   const auto head = readKineto(

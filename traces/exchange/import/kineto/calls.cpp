@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <unordered_map>
 
 #include "traces/exchange/import/kineto/rank_file.h"
 
 namespace ringscope::traces {
 namespace {
 
-EventKind kindOf(const std::string& name) {
+EventKind kindOf(std::string_view name) {
   return name == "send"   ? EventKind::kSend
          : name == "recv" ? EventKind::kReceive
                           : EventKind::kCollective;
@@ -50,9 +51,11 @@ class CallMaker {
   /// Adds calls that were recorded with their group. A call ends with its kernel, which names the
   /// operator that started it.
   void addComms() {
-    std::map<std::int64_t, const Seen*> kernels;
+    std::unordered_map<std::int64_t, const Seen*> kernels;
+    kernels.reserve(file_.kernels.size());
     for (const Seen& kernel : file_.kernels)
       if (kernel.external >= 0) kernels.try_emplace(kernel.external, &kernel);
+    calls_.reserve(file_.comms.size());
     std::map<std::int64_t, std::uint8_t> queues;
     for (const Seen& comm : file_.comms) {
       Call call = callOf(comm);
@@ -72,7 +75,7 @@ class CallMaker {
 
   /// Adds calls of Gloo, which one thread posts and another thread carries out.
   void addRanges() {
-    std::map<std::string, std::deque<const Seen*>> open;
+    std::map<std::string_view, std::deque<const Seen*>> open;
     for (const Seen& range : file_.ranges) open[range.name].push_back(&range);
     const std::size_t parts = partsOfReduceScatter(open["all_reduce"].size());
     for (const Seen& posting : file_.postings) {
@@ -147,13 +150,14 @@ std::int32_t stepAt(const RankFile& file, std::int64_t ns) {
 bool isInBackward(const RankFile& file, std::int64_t thread, std::int64_t ns) {
   const auto found = file.backward.find(thread);
   if (found == file.backward.end()) return false;
-  const auto after = std::ranges::upper_bound(found->second, ns, {}, &Seen::begin_ns);
+  const auto after = std::ranges::upper_bound(found->second, ns, {}, &Evaluated::begin_ns);
   return after != found->second.begin() && std::prev(after)->end_ns >= ns;
 }
 
 ProfiledRank profiledRank(RankFile file) {
   std::ranges::sort(file.steps);
-  for (auto& [thread, evaluated] : file.backward) std::ranges::sort(evaluated, {}, &Seen::begin_ns);
+  for (auto& [thread, evaluated] : file.backward)
+    std::ranges::sort(evaluated, {}, &Evaluated::begin_ns);
   ProfiledRank rank;
   rank.rank = file.rank;
   rank.world_size = file.world_size;

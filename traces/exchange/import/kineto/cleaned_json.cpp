@@ -14,8 +14,9 @@ CleanedJson::int_type CleanedJson::underflow() {
   out_.clear();
   while (out_.empty()) {
     std::array<char, kBlock> block{};
-    in_.read(block.data(), block.size());
-    const auto count = static_cast<std::size_t>(in_.gcount());
+    // Takes no more than is at hand: the source may do more than read when it is asked for more.
+    in_.peek();
+    const auto count = static_cast<std::size_t>(in_ ? in_.readsome(block.data(), block.size()) : 0);
     for (std::size_t i = 0; i < count; ++i) takeChar(block[i]);
     if (count > 0) continue;
     endWord();

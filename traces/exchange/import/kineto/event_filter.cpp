@@ -103,16 +103,16 @@ EventFilter::int_type EventFilter::underflow() {
   out_.clear();
   if (!places_.empty()) places_.erase(places_.begin(), places_.end() - 1);
   while (out_.empty()) {
-    const bool more = fill();
-    if (part_ == Part::kHead) readHead();
-    if (part_ == Part::kEvents) readEvents();
-    if (!more && part_ == Part::kEvents && last_ == Last::kComma && needs_comma_) out_ += ',';
-    if (!more) part_ = Part::kRest;
-    if (part_ == Part::kRest) pass(raw_.size());
-    if (out_.empty() && !more) {
-      places_.emplace_back(out_begin_, raw_begin_ + at_);
-      return traits_type::eof();
+    if (!is_starved_ || fill()) {
+      is_starved_ = readPart();
+      continue;
     }
+    if (part_ == Part::kEvents && last_ == Last::kComma && needs_comma_) out_ += ',';
+    part_ = Part::kRest;
+    pass(raw_.size());
+    if (!out_.empty()) break;
+    places_.emplace_back(out_begin_, raw_begin_ + at_);
+    return traits_type::eof();
   }
   setg(out_.data(), out_.data(), out_.data() + out_.size());
   return traits_type::to_int_type(out_.front());
@@ -138,35 +138,46 @@ void EventFilter::pass(std::size_t end) {
   at_ = end;
 }
 
+/// Reads on until text must be passed on. Returns true when more of the file is needed first.
+bool EventFilter::readPart() {
+  if (part_ == Part::kHead) return readHead();
+  if (part_ == Part::kEvents) return readEvents();
+  pass(raw_.size());
+  return true;
+}
+
 /// Passes on the text up to the opening bracket of the list of events, as far as it was read.
-void EventFilter::readHead() {
+bool EventFilter::readHead() {
   const std::size_t list = raw_.find(kList, at_);
-  if (list == std::string::npos)
-    return pass(raw_.size() - std::min(raw_.size() - at_, kList.size()));
+  if (list == std::string::npos) {
+    pass(raw_.size() - std::min(raw_.size() - at_, kList.size()));
+    return true;
+  }
   const std::size_t colon = raw_.find_first_not_of(kSpace, list + kList.size());
   const std::size_t opening =
       colon == std::string::npos ? colon : raw_.find_first_not_of(kSpace, colon + 1);
   if (opening == std::string::npos) {
     if (raw_.size() - list > kMostEvent) part_ = Part::kRest;
-    return;
+    return part_ == Part::kHead;
   }
   pass(opening + 1);
   part_ = raw_[colon] == ':' && raw_[opening] == '[' ? Part::kEvents : Part::kRest;
+  return false;
 }
 
-void EventFilter::readEvents() {
-  while (part_ == Part::kEvents) {
+bool EventFilter::readEvents() {
+  while (part_ == Part::kEvents && out_.empty()) {
     const std::size_t next = raw_.find_first_not_of(kSpace, at_);
     if (next == std::string::npos) {
       at_ = raw_.size();
-      return;
+      return true;
     }
     at_ = next;
     if (raw_[at_] == ',' && last_ == Last::kEvent) {
       last_ = Last::kComma;
       ++at_;
     } else if (raw_[at_] == '{' && last_ != Last::kEvent) {
-      if (!readEvent()) return;
+      if (!readEvent()) return true;
     } else {
       // The parser reports a comma before the end of the list, and events without a comma.
       if (last_ == Last::kComma && (needs_comma_ || raw_[at_] == ']')) out_ += ',';
@@ -174,11 +185,13 @@ void EventFilter::readEvents() {
       part_ = Part::kRest;
     }
   }
+  return false;
 }
 
 /// Passes on one event or leaves it out. Returns false when more of the file is needed first.
 bool EventFilter::readEvent() {
   const std::string_view text = std::string_view(raw_).substr(at_);
+  if (takeEvent(text)) return true;
   EventText event(text);
   if (!event.read()) {
     if (text.size() <= kMostEvent) return false;
@@ -195,6 +208,21 @@ bool EventFilter::readEvent() {
   if (needs_comma_) out_ += ',';
   needs_comma_ = true;
   pass(at_ + event.size());
+  return true;
+}
+
+/// Takes or leaves out a plain event at the begin of a text. Returns false for other text.
+bool EventFilter::takeEvent(std::string_view text) {
+  PlainEvent plain(text);
+  if (!plain.read()) return false;
+  const KinetoEvent& event = plain.event();
+  const bool has_collective = event.has(KinetoArgument::kCollectiveName);
+  if (!is_read_({plain.phase(), event.category, event.name, has_collective}))
+    left_out_ += plain.phase() == "X";
+  else if (!take_(plain))
+    return false;
+  last_ = Last::kEvent;
+  at_ += plain.size();
   return true;
 }
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "traces/exchange/import/kineto/plain_event.h"
+
 namespace ringscope::traces {
 
 /// The fields of an event in a Kineto file that tell whether an importer reads it.
@@ -18,14 +20,18 @@ struct EventLabel {
   bool has_collective = false;             ///< it names a collective
 };
 
-/// The text of a Kineto file without the events that nobody reads, which are most of a file. A
-/// JSON parser needs much longer for an event than this filter needs to skip it. An event stays if
-/// it is longer than 1 MiB, or if it holds anything else than plain JSON in ASCII: the parser
-/// judges damage. After text that is no list of events, everything stays.
+/// The text of a Kineto file without the events that nobody reads and without those that
+/// PlainEvent reads, which are nearly all. A JSON parser needs much longer for an event than this
+/// filter. An event stays if it is longer than 1 MiB, or if it holds anything else than plain JSON
+/// in ASCII: the parser judges damage. After text that is no list of events, everything stays.
+/// Everything that stays is passed on before the events after it are read.
 class EventFilter : public std::streambuf {
  public:
   using IsRead = std::function<bool(const EventLabel& label)>;
-  EventFilter(std::istream& in, IsRead is_read) : in_(in), is_read_(std::move(is_read)) {}
+  /// Takes a plain event that is read. Returns false when the event must stay in the text.
+  using Take = std::function<bool(const PlainEvent& event)>;
+  EventFilter(std::istream& in, IsRead is_read, Take take)
+      : in_(in), is_read_(std::move(is_read)), take_(std::move(take)) {}
 
   /// Returns the number of complete events ("ph": "X") that were left out.
   std::uint64_t leftOut() const { return left_out_; }
@@ -41,14 +47,18 @@ class EventFilter : public std::streambuf {
 
   bool fill();
   void pass(std::size_t end);
-  void readHead();
-  void readEvents();
+  bool readPart();
+  bool readHead();
+  bool readEvents();
   bool readEvent();
+  bool takeEvent(std::string_view text);
 
   std::istream& in_;
   IsRead is_read_;
+  Take take_;
   Part part_ = Part::kHead;
   Last last_ = Last::kOpening;
+  bool is_starved_ = true;    ///< nothing of raw_ can be decided before more is read
   bool needs_comma_ = false;  ///< an event of the list was passed on
   std::string raw_, out_;     ///< raw_: bytes of the file that are not decided yet
   std::size_t at_ = 0;        ///< the first undecided byte in raw_

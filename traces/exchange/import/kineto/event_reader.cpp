@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/exchange/import/kineto/event_reader.h"
 
-#include <charconv>
+#include <algorithm>
 #include <fstream>
 
 #include "traces/exchange/import/kineto/cleaned_json.h"
@@ -15,32 +15,13 @@ namespace {
 
 constexpr int kFirstByteOfGzip = 0x1f;
 
-/// The latest time that a file may contain, in the year 2096, and the longest event. Sums of a few
-/// of them fit into 64 bits.
-constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000, kLongestNs = std::int64_t{1} << 53;
-
-/// Returns the nanoseconds of a time in microseconds with up to three decimals, as Kineto writes
-/// it. A double would round times since 1970.
-std::optional<std::int64_t> nanoseconds(std::string_view text) {
-  std::int64_t whole = 0, thousandths = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  if (error != std::errc() || whole < 0 || whole >= kMostNs / 1000) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(at - text.data()));
-  if (text.empty()) return whole * 1000;
-  if (text.front() != '.') return std::nullopt;
-  for (std::size_t digit = 1; digit <= 3; ++digit) {
-    const char c = digit < text.size() ? text[digit] : '0';
-    if (c < '0' || c > '9') return std::nullopt;
-    thousandths = thousandths * 10 + (c - '0');
-  }
-  return whole * 1000 + thousandths;
-}
-
 /// The handler of nlohmann's parser for one file.
 class KinetoHandler {
  public:
   using Take = std::function<void(const KinetoEvent&)>;
-  KinetoHandler(const Take& take, const EventFilter& filter) : take_(take), filter_(filter) {}
+  explicit KinetoHandler(const Take& take) : take_(take) {}
+  /// The filter tells the places of damage.
+  void setFilter(const EventFilter& filter) { filter_ = &filter; }
 
   // NOLINTBEGIN(readability-identifier-naming): the names by which nlohmann's parser calls them.
   bool null() { return value(nullptr, "null"); }
@@ -61,10 +42,22 @@ class KinetoHandler {
   bool end_array() { return close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::json::exception& /*why*/) {
-    head.damage = "it is cut or no JSON at byte " + std::to_string(filter_.placeInFile(position));
+    head.damage = "it is cut or no JSON at byte " + std::to_string(filter_->placeInFile(position));
     return false;
   }
   // NOLINTEND(readability-identifier-naming)
+
+  /// Takes an event that the filter read. Returns false when the parser must read it.
+  bool takePlain(const PlainEvent& plain) {
+    if (!in_events_ || depth_ != 2) return false;
+    if (plain.phase() != "X") return true;
+    ++head.events;
+    if (plain.hasWrongTime())
+      ++head.left_out;
+    else
+      take_(plain.event());
+    return true;
+  }
 
   KinetoHead head;
 
@@ -92,6 +85,9 @@ class KinetoHandler {
     } else if (inEvent() && !is_list) {
       event_ = KinetoEvent();
       phase_.clear();
+      name_.clear();
+      category_.clear();
+      for (std::string& argument : arguments_) argument.clear();
       wrong_ = false;
       duration_ns_ = 0;
     } else if (in_events_ && depth_ == 4 && !is_list && key_ == "args") {
@@ -102,7 +98,10 @@ class KinetoHandler {
 
   bool close() {
     if (part_ && part_->close()) {
-      (in_events_ ? event_.args : head.distributed) = part_->take();
+      if (in_events_)
+        keepArguments(part_->take());
+      else
+        head.distributed = part_->take();
       part_.reset();
     } else if (!part_ && inEvent()) {
       finishEvent();
@@ -123,9 +122,15 @@ class KinetoHandler {
     return true;
   }
 
+  void keepArguments(const nlohmann::json& args) {
+    for (const auto& [name, value] : args.items())
+      if (const auto argument = kinetoArgument(name))
+        arguments_[static_cast<std::size_t>(*argument)] = value.dump();
+  }
+
   void readHead(const nlohmann::json& json) {
     if (key_ == "baseTimeNanoseconds" && json.is_number_unsigned() &&
-        json.get<std::uint64_t>() <= kMostNs)
+        json.get<std::uint64_t>() <= kMostKinetoNs)
       head.base_ns = json.get<std::int64_t>();
     if (key_ == "record_shapes" && json.is_number_integer())
       head.has_shapes = json.get<std::int64_t>() != 0;
@@ -133,12 +138,12 @@ class KinetoHandler {
 
   void readField(const nlohmann::json& json, const std::string& text) {
     if (key_ == "ph" && json.is_string()) phase_ = text;
-    if (key_ == "name" && json.is_string()) event_.name = toPlainText(text, 256);
-    if (key_ == "cat" && json.is_string()) event_.category = toPlainText(text, 64);
+    if (key_ == "name" && json.is_string()) name_ = toPlainText(text, 256);
+    if (key_ == "cat" && json.is_string()) category_ = toPlainText(text, 64);
     if (key_ == "tid" && json.is_number_integer()) event_.thread = json.get<std::int64_t>();
     if (key_ != "ts" && key_ != "dur") return;
-    const auto ns = json.is_number() ? nanoseconds(text) : std::nullopt;
-    wrong_ = wrong_ || !ns || (key_ == "dur" && *ns > kLongestNs);
+    const auto ns = json.is_number() ? kinetoNanoseconds(text) : std::nullopt;
+    wrong_ = wrong_ || !ns || (key_ == "dur" && *ns > kLongestKinetoNs);
     (key_ == "ts" ? event_.begin_ns : duration_ns_) = ns.value_or(0);
   }
 
@@ -150,39 +155,25 @@ class KinetoHandler {
       return;
     }
     event_.end_ns = event_.begin_ns + duration_ns_;
+    event_.name = name_;
+    event_.category = category_;
+    std::ranges::copy(arguments_, event_.arguments.begin());
     take_(event_);
   }
 
   const Take& take_;
-  const EventFilter& filter_;
+  const EventFilter* filter_ = nullptr;
   int depth_ = 0;
   bool in_events_ = false, wrong_ = false;
   std::string key_, phase_;
   std::int64_t duration_ns_ = 0;
   KinetoEvent event_;
+  std::string name_, category_;  ///< these and arguments_ hold the texts of event_
+  std::array<std::string, kKinetoArguments> arguments_;
   std::optional<PartBuilder> part_;  ///< the part that is being read and kept as a document
 };
 
 }  // namespace
-
-std::optional<std::int64_t> KinetoEvent::number(const char* key) const {
-  const auto found = args.find(key);
-  if (found == args.end()) return std::nullopt;
-  if (found->is_number_unsigned() && found->get<std::uint64_t>() >> 62) return std::nullopt;
-  if (found->is_number_integer()) return found->get<std::int64_t>();
-  if (!found->is_string()) return std::nullopt;
-  const auto& text = found->get_ref<const std::string&>();
-  std::int64_t number = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && at == text.data() + text.size() ? std::optional(number)
-                                                                 : std::nullopt;
-}
-
-std::string KinetoEvent::text(const char* key) const {
-  const auto found = args.find(key);
-  return found != args.end() && found->is_string() ? toPlainText(found->get<std::string>(), 65'536)
-                                                   : "";
-}
 
 KinetoHead readKineto(const std::string& path, const EventFilter::IsRead& is_read,
                       const std::function<void(const KinetoEvent&)>& take, bool cleaned) {
@@ -190,9 +181,11 @@ KinetoHead readKineto(const std::string& path, const EventFilter::IsRead& is_rea
   if (!file) throw inputError(path + ": cannot be read");
   GzipReader gzip(file);
   std::istream inflated(&gzip);
-  EventFilter filter(file.peek() == kFirstByteOfGzip ? inflated : file, is_read);
+  KinetoHandler handler(take);
+  EventFilter filter(file.peek() == kFirstByteOfGzip ? inflated : file, is_read,
+                     [&](const PlainEvent& event) { return handler.takePlain(event); });
+  handler.setFilter(filter);
   std::istream in(&filter);
-  KinetoHandler handler(take, filter);
   if (cleaned) {
     CleanedJson clean(in);
     std::istream text(&clean);

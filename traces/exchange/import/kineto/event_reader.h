@@ -8,20 +8,9 @@
 #include <string>
 
 #include "traces/exchange/import/kineto/event_filter.h"
+#include "traces/exchange/import/kineto/kineto_event.h"
 
 namespace ringscope::traces {
-
-/// One complete event ("ph": "X") of a Kineto file.
-struct KinetoEvent {
-  std::string name, category;
-  std::int64_t begin_ns = 0, end_ns = 0;  ///< since the file's base time
-  std::int64_t thread = 0;
-  nlohmann::json args = nlohmann::json::object();  ///< only the arguments that the importer reads
-
-  /// Returns a numeric argument, which may be written as a number or as text.
-  std::optional<std::int64_t> number(const char* key) const;
-  std::string text(const char* key) const;
-};
 
 /// The facts about a Kineto file outside of its events.
 struct KinetoHead {

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/exchange/import/kineto/part_builder.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include "traces/exchange/import/kineto/kineto_event.h"
 
 namespace ringscope::traces {
 namespace {
 
 constexpr std::size_t kMostValues = 100'000;  // enough for the ranks of some hundred groups
 constexpr std::size_t kMostText = 65'536;
-
-bool isRead(std::string_view argument) {
-  static constexpr std::array<std::string_view, 15> kRead = {
-      "Collective name",    "In msg nelems", "dtype",
-      "Process Group Name", "Group size",    "Process Group Ranks",
-      "Src Rank",           "Dst Rank",      "Seq",
-      "External id",        "stream",        "Concrete Inputs",
-      "Input Dims",         "Input type",    "Global rank start"};
-  return std::ranges::find(kRead, argument) != kRead.end();
-}
 
 }  // namespace
 
@@ -48,7 +36,7 @@ nlohmann::json* PartBuilder::add(nlohmann::json json) {
     in->push_back(std::move(json));
     return &in->back();
   }
-  if (only_arguments_ && open_.size() == 1 && !isRead(key_)) return nullptr;
+  if (only_arguments_ && open_.size() == 1 && !kinetoArgument(key_)) return nullptr;
   return &((*in)[key_] = std::move(json));
 }
 

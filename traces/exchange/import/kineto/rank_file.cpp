@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "traces/exchange/import/kineto/event_values.h"
 #include "traces/exchange/import/profile/rank_name.h"
 #include "traces/exchange/import/profile/spelling.h"
 #include "traces/format/core/error.h"
@@ -16,71 +17,19 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns the number of elements of a shape; −1 when it is no valid shape.
-std::int64_t elements(const json& shape) {
-  std::int64_t count = 1;
-  for (const json& extent : shape) {
-    if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > kMaxElements) return -1;
-    const auto size = extent.get<std::int64_t>();
-    if (size > 0 && count > kMaxElements / size) return -1;
-    count *= size;
-  }
-  return count;
-}
-
-/// Returns the bytes of the tensors that an operator was called with; −1 when shapes or types were
-/// not recorded.
-std::int64_t inputBytes(const KinetoEvent& event) {
-  const auto dims = event.args.find("Input Dims"), types = event.args.find("Input type");
-  if (dims == event.args.end() || types == event.args.end() || !dims->is_array() ||
-      !types->is_array() || dims->size() != types->size() || dims->empty())
-    return -1;
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < dims->size(); ++i) {
-    const std::int64_t size =
-        (*types)[i].is_string() ? elementBytes((*types)[i].get_ref<const std::string&>()) : 0;
-    const std::int64_t count = (*dims)[i].is_array() ? elements((*dims)[i]) : -1;
-    if (size == 0 || count < 0 || bytes + count * size > kMaxBytes) return -1;
-    bytes += count * size;
-  }
-  return bytes;
-}
-
-std::vector<WorldRank> ranksOf(const json& list) {
-  std::vector<WorldRank> ranks;
-  if (!list.is_array() || list.size() > kMaxRanks) return {};
-  for (const json& rank : list) {
-    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kMaxRanks) return {};
-    ranks.push_back(WorldRank::of(rank.get<std::int64_t>()));
-    if (std::ranges::count(ranks, ranks.back()) > 1) return {};
-  }
-  return ranks;
-}
-
-/// Returns a list of ranks that is written as text, "[0, 1, 2]"; empty when the text was shortened.
-std::vector<WorldRank> ranksIn(const std::string& text) {
-  return text.size() > 60'000 ? std::vector<WorldRank>()
-                              : ranksOf(json::parse(text, nullptr, false));
-}
-
-/// Returns the integer at an index of an operator's recorded inputs, or −1.
-std::int64_t concreteInput(const KinetoEvent& event, std::size_t at) {
-  const auto inputs = event.args.find("Concrete Inputs");
-  if (inputs == event.args.end() || !inputs->is_array() || inputs->size() <= at ||
-      !(*inputs)[at].is_string())
-    return -1;
-  const auto& text = (*inputs)[at].get_ref<const std::string&>();
-  std::int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : -1;
-}
-
 bool isCommunication(std::string_view operation) {
   return operation.starts_with("c10d::") || operation == "record_param_comms";
 }
 
 bool isBackward(std::string_view operation) {
   return operation.starts_with("autograd::engine::evaluate_function");
+}
+
+EventKind stageKind(std::string_view operation) {
+  if (operation.starts_with("aten::embedding")) return EventKind::kEmbed;
+  if (operation.starts_with("aten::cross_entropy_loss")) return EventKind::kLoss;
+  if (operation.starts_with("Optimizer.step#")) return EventKind::kOptimizer;
+  return EventKind::kAttend;
 }
 
 /// Reports whether an operator shows which part of a model runs.
@@ -102,7 +51,9 @@ class RankFileReader {
       file_.rank = rankInName(file_.path);
       file_.rank_from_name = file_.rank.exists();
     }
-    for (Seen& comm : file_.comms) comm.group = groupFor(comm_groups_[indexOf(comm)]);
+    std::vector<std::int32_t> groups;
+    for (const NamedGroup& group : values_.groups()) groups.push_back(groupFor(group));
+    for (Seen& comm : file_.comms) comm.group = groups[static_cast<std::size_t>(comm.group)];
     return std::move(file_);
   }
 
@@ -119,23 +70,26 @@ class RankFileReader {
     RankFile empty;
     empty.path = file_.path;
     file_ = std::move(empty);
-    comm_groups_.clear();
+    values_ = EventValues();
     readEvents(true);
     if (!file_.head.damage.empty()) file_.head.damage = damage;  // its place is that in the file
   }
 
-  std::size_t indexOf(const Seen& comm) const {
-    return static_cast<std::size_t>(&comm - file_.comms.data());
-  }
-
-  static Seen seen(const KinetoEvent& event, std::string name) {
+  static Seen seen(const KinetoEvent& event, std::string_view call = "") {
     Seen seen;
-    seen.name = std::move(name);
+    seen.name = call;
     seen.begin_ns = event.begin_ns;
     seen.end_ns = event.end_ns;
     seen.thread = event.thread;
-    seen.external = event.number("External id").value_or(-1);
+    seen.external = event.number(KinetoArgument::kExternalId).value_or(-1);
     return seen;
+  }
+
+  static Seen seenStage(const KinetoEvent& event) {
+    Seen stage = seen(event);
+    stage.stage = stageKind(event.name);
+    stage.names_backward = namesBackward(event.name);
+    return stage;
   }
 
   /// Reports whether take() does anything with an event.
@@ -154,22 +108,18 @@ class RankFileReader {
     if (event.name.starts_with("c10d::")) return takePosting(event);
     if (event.name == "record_param_comms") return takeComm(event);
     if (isBackward(event.name))
-      file_.backward[event.thread].push_back(seen(event, ""));
+      file_.backward[event.thread].push_back({event.begin_ns, event.end_ns});
     else if (showsTheModel(event.name))
-      file_.operators.push_back(seen(event, event.name));
+      file_.operators.push_back(seenStage(event));
   }
 
   void takeKernel(const KinetoEvent& event) {
     file_.has_kernels = true;
-    const bool attention = isAttentionKernel(event.name);
-    if (event.args.contains("Collective name"))
-      file_.kernels.push_back(seen(event, ""));
-    else if (attention)
-      file_.attention_kernels.push_back(seen(event, event.name));
-    else
-      return;
-    auto& kernels = attention ? file_.attention_kernels : file_.kernels;
-    kernels.back().thread = event.number("stream").value_or(0);
+    const bool collective = event.has(KinetoArgument::kCollectiveName);
+    if (!collective && !isAttentionKernel(event.name)) return;
+    Seen kernel = collective ? seen(event) : seenStage(event);
+    kernel.thread = event.number(KinetoArgument::kStream).value_or(0);
+    (collective ? file_.kernels : file_.attention_kernels).push_back(kernel);
   }
 
   void takeAnnotation(const KinetoEvent& event) {
@@ -180,17 +130,17 @@ class RankFileReader {
                       step);
       if (step >= 0) file_.steps.emplace_back(event.begin_ns, step);
     } else if (event.name.starts_with("Optimizer.step#")) {
-      file_.operators.push_back(seen(event, event.name));
+      file_.operators.push_back(seenStage(event));
     } else if (event.name.starts_with("gloo:")) {
-      Seen range = seen(event, callName(event.name));
+      Seen range = seen(event, values_.callName(event.name));
       if (range.name.empty()) return;
-      range.bytes = inputBytes(event);
-      file_.ranges.push_back(std::move(range));
+      range.bytes = values_.inputBytes(event);
+      file_.ranges.push_back(range);
     }
   }
 
   void takePosting(const KinetoEvent& event) {
-    Seen posting = seen(event, callName(event.name));
+    Seen posting = seen(event, values_.callName(event.name));
     if (posting.name.empty()) return;
     const bool message = posting.name == "send" || posting.name == "recv";
     constexpr std::size_t kPeer = 2, kTag = 3;  // arguments of c10d::send(tensors, group, peer,
@@ -200,22 +150,22 @@ class RankFileReader {
       posting.peer_in_group = peer < kMaxRanks ? static_cast<std::int32_t>(peer) : -1;
       posting.tag = concreteInput(event, kTag);
     }
-    file_.postings.push_back(std::move(posting));
+    file_.postings.push_back(posting);
   }
 
   void takeComm(const KinetoEvent& event) {
-    Seen comm = seen(event, callName(event.text("Collective name")));
+    Seen comm = seen(event, values_.callName(event.text(KinetoArgument::kCollectiveName)));
     if (comm.name.empty()) return;  // "wait" and "init" move no data
-    const std::int64_t size = elementBytes(event.text("dtype"));
-    const std::int64_t count = event.number("In msg nelems").value_or(-1);
+    const std::int64_t size = values_.elementBytes(event);
+    const std::int64_t count = event.number(KinetoArgument::kElements).value_or(-1);
     if (size > 0 && count >= 0 && count <= kMaxElements) comm.bytes = count * size;
-    comm.sequence = event.number("Seq").value_or(-1);
-    const auto peer = event.number(comm.name == "send" ? "Dst Rank" : "Src Rank");
+    comm.sequence = event.number(KinetoArgument::kSequence).value_or(-1);
+    const auto peer = event.number(comm.name == "send" ? KinetoArgument::kDestinationRank
+                                                       : KinetoArgument::kSourceRank);
     if ((comm.name == "send" || comm.name == "recv") && peer && *peer >= 0 && *peer < kMaxRanks)
       comm.peer = WorldRank::of(*peer);
-    NamedGroup group{event.text("Process Group Name"), ranksIn(event.text("Process Group Ranks"))};
-    file_.comms.push_back(std::move(comm));
-    comm_groups_.push_back(std::move(group));
+    comm.group = static_cast<std::int32_t>(values_.groupIndex(event));
+    file_.comms.push_back(comm);
   }
 
   void readHead() {
@@ -257,7 +207,8 @@ class RankFileReader {
   }
 
   RankFile file_;
-  std::vector<NamedGroup> comm_groups_;  ///< group of each element of file_.comms
+  EventValues values_;  ///< until all events were read, groups of file_.comms are indices of its
+                        ///< groups
 };
 
 }  // namespace

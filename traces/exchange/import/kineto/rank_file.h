@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/exchange/import/kineto/event_reader.h"
@@ -13,7 +14,9 @@ namespace ringscope::traces {
 /// The part of one event of a file that matters for a collective or a message, a stage or a
 /// training step.
 struct Seen {
-  std::string name;  ///< canonical spelling for a call, otherwise as in the file
+  std::string_view name;                 ///< of a call, as callName() spells it
+  EventKind stage = EventKind::kAttend;  ///< of an operator or a kernel of attention
+  bool names_backward = false;           ///< its name says that it computes gradients
   std::int64_t begin_ns = 0, end_ns = 0, thread = 0;
   std::int64_t bytes = -1;
   std::int64_t external = -1;  ///< number by which a kernel refers to its operator
@@ -21,6 +24,11 @@ struct Seen {
   WorldRank peer;
   std::int64_t tag = 0, sequence = -1;
   std::int32_t group = -1;
+};
+
+/// The time in which autograd evaluated a backward function.
+struct Evaluated {
+  std::int64_t begin_ns = 0, end_ns = 0;
 };
 
 /// One rank's file, divided into the parts from which calls are made. Times as in the file.
@@ -36,9 +44,8 @@ struct RankFile {
   std::vector<Seen> comms;     ///< record_param_comms, with the group
   std::vector<Seen> kernels;   ///< kernels of collectives on a device
   std::vector<Seen> attention_kernels;
-  std::vector<Seen> operators;                         ///< attention, embedding, loss, optimizer
-  std::map<std::int64_t, std::vector<Seen>> backward;  ///< by thread: functions that autograd
-                                                       ///< evaluated
+  std::vector<Seen> operators;  ///< attention, embedding, loss, optimizer
+  std::map<std::int64_t, std::vector<Evaluated>> backward;   ///< by thread
   std::vector<std::pair<std::int64_t, std::int32_t>> steps;  ///< begin and number
   bool has_kernels = false;
 };

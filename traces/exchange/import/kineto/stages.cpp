@@ -3,24 +3,16 @@
 #include <map>
 
 #include "traces/exchange/import/kineto/rank_file.h"
-#include "traces/exchange/import/profile/spelling.h"
 
 namespace ringscope::traces {
 namespace {
 
-EventKind stageKind(const std::string& name) {
-  if (name.starts_with("aten::embedding")) return EventKind::kEmbed;
-  if (name.starts_with("aten::cross_entropy_loss")) return EventKind::kLoss;
-  if (name.starts_with("Optimizer.step#")) return EventKind::kOptimizer;
-  return EventKind::kAttend;
-}
-
 Event stageOf(const RankFile& file, const Seen& seen) {
   Event event;
-  event.kind = stageKind(seen.name);
+  event.kind = seen.stage;
   event.rank = file.rank;
   event.place.train_step = stepAt(file, seen.begin_ns);
-  const bool backward = namesBackward(seen.name) || isInBackward(file, seen.thread, seen.begin_ns);
+  const bool backward = seen.names_backward || isInBackward(file, seen.thread, seen.begin_ns);
   event.place.direction = backward ? Direction::kBackward : Direction::kForward;
   event.pass = backward ? Pass::kBackward : Pass::kForward;
   event.begin_ns = event.start_ns = seen.begin_ns;

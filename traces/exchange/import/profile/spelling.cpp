@@ -14,14 +14,14 @@ bool contains(std::string_view text, std::string_view part) {
 
 }  // namespace
 
-std::string callName(std::string_view name) {
+std::string_view callName(std::string_view name) {
   if (const auto colon = name.rfind(':'); colon != std::string_view::npos)
     name.remove_prefix(colon + 1);
   std::string plain;
   for (const char c : name.substr(0, name.find(' ')))
     if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   // If one name begins with another, the longer name must come first.
-  static constexpr std::array<std::pair<std::string_view, const char*>, 12> kNames = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {{
       {"allreducebarrier", "barrier"},
       {"allreduce", "all_reduce"},
       {"allgather", "all_gather"},

@@ -10,7 +10,7 @@ namespace ringscope::traces {
 /// Returns the canonical name of a collective that PyTorch spells in many ways:
 /// "c10d::_allgather_base_", "gloo:all_gather" and "allgather_into_tensor_coalesced" are
 /// "all_gather". Messages are "send" and "recv". Returns an empty string for any other name.
-std::string callName(std::string_view name);
+std::string_view callName(std::string_view name);
 
 /// Reports whether a kernel of this name computes attention: of FlashAttention, or of PyTorch's
 /// memory-efficient attention.
