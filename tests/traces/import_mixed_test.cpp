@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/support/flight_dump.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
@@ -12,7 +13,6 @@
 namespace ringscope::traces {
 namespace {
 
-using nlohmann::json;
 using test::anySays;
 
 const std::string kReference = test::inSources("tests/reference");
@@ -35,30 +35,8 @@ class MixedFolder : public testing::Test {
   /// Writes a dump of NCCL of one rank of 2. Call i of all_reduce is posted at 1000·i µs of the
   /// rank's clock, which is ahead by `ahead_us`, and takes 300 µs.
   void dump(int rank, std::int64_t ahead_us, int calls = 3) const {
-    std::vector<json> entries;
-    for (int i = 1; i <= calls; ++i) {
-      const std::int64_t created = kStart + (i * 1000 + ahead_us) * 1000;
-      entries.push_back({{"profiling_name", "nccl:all_reduce"},
-                         {"process_group", {"0", "default_pg"}},
-                         {"collective_seq_id", i},
-                         {"p2p_seq_id", 0},
-                         {"is_p2p", false},
-                         {"input_sizes", {{8, 4}}},
-                         {"input_dtypes", {"Float"}},
-                         {"output_sizes", {{8, 4}}},
-                         {"output_dtypes", {"Float"}},
-                         {"time_created_ns", created},
-                         {"time_discovered_started_ns", created + 1000},
-                         {"time_discovered_completed_ns", created + 300'000},
-                         {"state", "completed"},
-                         {"retired", true}});
-    }
     put("nccl_trace_rank_" + std::to_string(rank) + ".json",
-        json{{"comm_lib_version", "2.27.5"},
-             {"version", "2.10"},
-             {"pg_config", {{"0", {{"name", "0"}, {"desc", "default_pg"}, {"ranks", "[0, 1]"}}}}},
-             {"entries", entries}}
-            .dump());
+        test::flightDump(kStart + ahead_us * 1000, calls));
   }
   /// Writes a log of NCCL's Inspector with calls at the same times.
   void log(int rank) const {

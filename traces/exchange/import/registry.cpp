@@ -11,8 +11,8 @@ namespace {
 
 constexpr Format kFormats[] = {
     {"RingScope traces (.rscope)", beginsAsRscope, openRscope},
-    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, filesOfRecording},
     {"folders with files of several of the formats below", nullptr, openMixed, filesOfMixed},
+    {"recorded PyTorch jobs (a folder)", nullptr, openRecording, filesOfRecording},
     {"JSON of PyTorch's profiler (a file, or a folder with one of each rank)", beginsAsKineto,
      openKineto, filesOfKineto},
     {"dumps of PyTorch's Flight Recorder (a file, or a folder with one of each rank)",

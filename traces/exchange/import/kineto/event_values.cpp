@@ -48,12 +48,12 @@ json parsed(const KinetoEvent& event, KinetoArgument argument) {
 /// Returns a list of ranks that is written as text, "[0, 1, 2]"; empty when the text was shortened.
 std::vector<WorldRank> ranksIn(const std::string& text) {
   return text.size() > 60'000 ? std::vector<WorldRank>()
-                              : ranksOf(json::parse(text, nullptr, false));
+                              : listedRanks(json::parse(text, nullptr, false));
 }
 
 }  // namespace
 
-std::vector<WorldRank> ranksOf(const json& list) {
+std::vector<WorldRank> listedRanks(const json& list) {
   std::vector<WorldRank> ranks;
   if (!list.is_array() || list.size() > kMaxRanks) return {};
   for (const json& rank : list) {

@@ -14,7 +14,7 @@
 namespace ringscope::traces {
 
 /// Returns the ranks of a list; empty when the list has anything else, or a rank twice.
-std::vector<WorldRank> ranksOf(const nlohmann::json& list);
+std::vector<WorldRank> listedRanks(const nlohmann::json& list);
 
 /// Returns the integer at an index of an operator's recorded inputs, or −1.
 std::int64_t concreteInput(const KinetoEvent& event, std::size_t at);

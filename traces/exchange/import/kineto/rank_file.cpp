@@ -178,7 +178,7 @@ class RankFileReader {
       if (!group.is_object() || !group.contains("ranks") || !group.contains("pg_name")) continue;
       NamedGroup named{
           group["pg_name"].is_string() ? toPlainText(group["pg_name"].get<std::string>(), 256) : "",
-          ranksOf(group["ranks"])};
+          listedRanks(group["ranks"])};
       if (holdsRank(named)) file_.groups.push_back(std::move(named));
     }
   }

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "traces/exchange/import/format.h"
+#include "traces/exchange/import/mixed/beside_recording.h"
 #include "traces/exchange/import/profile/formats.h"
 #include "traces/exchange/waits/who_waits.h"
-#include "traces/format/core/prose.h"
+#include "traces/format/core/error.h"
 
 namespace ringscope::traces {
 namespace {
@@ -101,11 +103,43 @@ void join(ProfiledJob& job, ProfiledJob other) {
   job.format += " and " + other.format;
 }
 
+/// Reads the files of all formats in a folder as one job; nullopt when it holds none.
+std::optional<ProfiledJob> readAll(const std::string& folder) {
+  std::vector<ProfiledJob> jobs;
+  for (const JobFormat& format : kJobFormats)
+    if (const auto files = format.files(folder); !files.empty())
+      jobs.push_back(format.read(files, false));
+  if (jobs.empty()) return std::nullopt;
+  agreeOnWorldSize(jobs);
+  if (jobs.size() > 1)
+    for (ProfiledJob& one : jobs)
+      if (one.has_own_numbers) clearNumbers(one);
+  ProfiledJob job = std::move(jobs.front());
+  if (jobs.size() > 1) {
+    for (std::string& lack : job.lacks) lack.insert(0, job.format + ": ");
+    job.files = "files";
+  }
+  for (std::size_t i = 1; i < jobs.size(); ++i) join(job, std::move(jobs[i]));
+  checkOneJob(job);
+  return job;
+}
+
+/// Adds the files of other tools to a recorded job. Files that cannot be read are a problem of the
+/// recording, and do not keep it from being opened.
+void addOtherFiles(RecordedJob& job) {
+  try {
+    if (auto other = readAll(job.folder)) addBesideRecording(job, std::move(*other));
+  } catch (const Error& error) {
+    job.problems.push_back(std::string(error.what()) +
+                           "; the recording is shown without the files of other tools");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> filesOfMixed(const std::string& folder) {
-  std::vector<std::string> all;
-  int formats = 0;
+  std::vector<std::string> all = filesOfRecording(folder);
+  int formats = all.empty() ? 0 : 1;
   for (const JobFormat& format : kJobFormats) {
     const std::vector<std::string> files = format.files(folder);
     formats += !files.empty();
@@ -115,19 +149,8 @@ std::vector<std::string> filesOfMixed(const std::string& folder) {
 }
 
 std::shared_ptr<ChunkSource> openMixed(const std::string& folder) {
-  std::vector<ProfiledJob> jobs;
-  for (const JobFormat& format : kJobFormats)
-    if (const auto files = format.files(folder); !files.empty())
-      jobs.push_back(format.read(files, false));
-  agreeOnWorldSize(jobs);
-  for (ProfiledJob& one : jobs)
-    if (one.has_own_numbers) clearNumbers(one);
-  ProfiledJob job = std::move(jobs.front());
-  for (std::string& lack : job.lacks) lack.insert(0, job.format + ": ");
-  for (std::size_t i = 1; i < jobs.size(); ++i) join(job, std::move(jobs[i]));
-  job.files = "files";
-  checkOneJob(job);
-  return makeSource(std::move(job));
+  if (!filesOfRecording(folder).empty()) return openRecording(folder, addOtherFiles);
+  return makeSource(*readAll(folder));
 }
 
 }  // namespace ringscope::traces

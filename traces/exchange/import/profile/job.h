@@ -120,8 +120,9 @@ void tellPeers(ProfiledJob& job);
 void matchMessages(ProfiledJob& job, Matched& matched);
 
 /// Matches all calls and makes the recording: groups, events of calls and stages, notes. Run clock
-/// 0 is the earliest time.
-std::shared_ptr<ChunkSource> makeSource(ProfiledJob job);
+/// 0 is `start_ns` of the wall clock, by default the earliest time.
+std::shared_ptr<ChunkSource> makeSource(ProfiledJob job,
+                                        std::optional<std::int64_t> start_ns = std::nullopt);
 
 /// Returns the indices of the ranks of a group that have a file.
 std::vector<std::size_t> presentMembers(const ProfiledJob& job, const NamedGroup& group);

@@ -14,8 +14,10 @@ namespace {
 
 class ProfileSource {
  public:
-  explicit ProfileSource(ProfiledJob job)
-      : job_(std::move(job)), source_(std::make_shared<ProblemSource>(job_.problems)) {}
+  ProfileSource(ProfiledJob job, std::optional<std::int64_t> start_ns)
+      : job_(std::move(job)),
+        given_start_ns_(start_ns),
+        source_(std::make_shared<ProblemSource>(job_.problems)) {}
 
   std::shared_ptr<ChunkSource> make() {
     tellGroups(job_);
@@ -23,7 +25,10 @@ class ProfileSource {
     matchMessages(job_, matched_);
     sayRanks(job_);
     alignClocks(job_);
-    findStart();
+    if (given_start_ns_)
+      start_ns_ = *given_start_ns_;
+    else
+      findStart();
     addGroups();
     for (const ProfiledRank& rank : job_.ranks) add(eventsFor(rank));
     add(notes());
@@ -112,6 +117,7 @@ class ProfileSource {
 
   static constexpr std::uint64_t kFirstUnmatched = std::uint64_t{1} << 48;
   ProfiledJob job_;
+  std::optional<std::int64_t> given_start_ns_;
   std::shared_ptr<ProblemSource> source_;
   Matched matched_;
   EndRecord end_{0, 0, 0, 0, noRows()};
@@ -122,8 +128,8 @@ class ProfileSource {
 
 }  // namespace
 
-std::shared_ptr<ChunkSource> makeSource(ProfiledJob job) {
-  return ProfileSource(std::move(job)).make();
+std::shared_ptr<ChunkSource> makeSource(ProfiledJob job, std::optional<std::int64_t> start_ns) {
+  return ProfileSource(std::move(job), start_ns).make();
 }
 
 }  // namespace ringscope::traces

@@ -16,6 +16,7 @@
 #include "traces/format/schema/records.h"
 #include "traces/format/schema/run_spec.h"
 #include "traces/format/schema/schedule_record.h"
+#include "traces/format/storage/chunk_source.h"
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/hang.h"
 
@@ -153,6 +154,10 @@ void addEvents(RecordedJob& job);
 void addMemory(RecordedJob& job);
 /// Returns the text of the note kAttentionNote.
 std::string attentionFacts(const RecordedJob& job);
+/// Opens a recorded job. `add` adds what other files of the folder say of it, before its notes are
+/// made.
+std::shared_ptr<ChunkSource> openRecording(const std::string& folder,
+                                           const std::function<void(RecordedJob&)>& add);
 /// Adds what was logged, and who made the recording.
 void addNotes(RecordedJob& job);
 /// Returns how a rank's recording ended, from its last line.

@@ -95,6 +95,11 @@ std::shared_ptr<ChunkSource> makeSource(RecordedJob& job) {
 }  // namespace
 
 std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
+  return openRecording(folder, [](RecordedJob& /*job*/) {});
+}
+
+std::shared_ptr<ChunkSource> openRecording(const std::string& folder,
+                                           const std::function<void(RecordedJob&)>& add) {
   RecordedJob job;
   job.folder = folder;
   job.ranks = readRankFiles(folder);
@@ -123,6 +128,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder) {
   addTensors(job);
   addEvents(job);
   addMemory(job);
+  add(job);
   addNotes(job);
   addOwnAverages(job);
   addCalledLosses(job);

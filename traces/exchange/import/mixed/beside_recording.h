@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traces/exchange/import/profile/job.h"
+#include "traces/exchange/import/recording/job.h"
+
+namespace ringscope::traces {
+
+/// Adds what files of other tools say of a recorded job: the calls of ranks that have no lines of
+/// the recorder, and where ranks stood at the end of a recording that was cut. Says which files add
+/// nothing, and that these calls are not matched with those of the recording.
+void addBesideRecording(RecordedJob& job, ProfiledJob other);
+
+}  // namespace ringscope::traces
