@@ -53,15 +53,35 @@ TEST(TokensByChain, ABorderWithoutATargetDecidesNothing) {
   EXPECT_TRUE(tokensByChain(dealt.ranks()).empty());
 }
 
-TEST(TokensByChain, TwoWaysDecideNothing) {
+TEST(TokensByChain, ATargetThatTwoRunsBeginWithIsDecidedByTheWholeChain) {
   const Tokens twice = {10, 11, 12, 10, 11, 13, 10, 11};
-  EXPECT_TRUE(tokensByChain(Dealt(twice, {{0, 1, 6, 7}, {2, 3}, {4, 5}}).ranks()).empty());
+  const std::vector<Tokens> tokens = {{0, 1, 6, 7}, {2, 3}, {4, 5}};
+  EXPECT_EQ(tokensByChain(Dealt(twice, tokens).ranks()), tokens);
+}
+
+TEST(TokensByChain, TwoWaysDecideNothing) {
+  const Tokens alike = {10, 11, 12, 11, 12, 11, 12};
+  EXPECT_TRUE(tokensByChain(Dealt(alike, {{0, 1}, {2, 3}, {4, 5}, {6}}).ranks()).empty());
 }
 
 TEST(TokensByChain, SequencesOfTheirOwnAreNoChain) {
   Dealt dealt(kSequence, {{0, 1, 2, 3}, {4, 5, 6, 7}});
   dealt.targets[0][3] = 99;
   EXPECT_TRUE(tokensByChain(dealt.ranks()).empty());
+}
+
+TEST(TokensByDocuments, PositionsThatBeginAgainShowDocuments) {
+  // Documents of 8 and 4 tokens, of which each rank has a head and a tail.
+  EXPECT_EQ(tokensByDocuments({{0, 1, 6, 7, 0, 3}, {2, 3, 4, 5, 1, 2}}),
+            (std::vector<Tokens>{{0, 1, 6, 7, 8, 11}, {2, 3, 4, 5, 9, 10}}));
+}
+
+TEST(TokensByDocuments, PositionsThatAreNoDocumentsShowNothing) {
+  EXPECT_TRUE(tokensByDocuments({{0, 1, 2, 3}, {0, 1, 2, 3}}).empty()) << "numbered by rank";
+  EXPECT_TRUE(tokensByDocuments({{0, 1, 0}, {2, 3, 3}}).empty()) << "one document too few";
+  EXPECT_TRUE(tokensByDocuments({{0, 1, 0, 1}, {3, 4, 2, 3}}).empty()) << "a token is missing";
+  EXPECT_TRUE(tokensByDocuments({{0, 1, 2}, {3, 4, 5}}).empty()) << "one document is a sequence";
+  EXPECT_TRUE(tokensByDocuments({{0, -1}, {1, 1}}).empty());
 }
 
 }  // namespace

@@ -86,11 +86,17 @@ std::optional<Finding> positionsInOrder(const Trace& trace) {
 
 std::optional<Finding> cutInOrder(const Readings& readings) {
   const LabelReading& labels = readings.labels();
-  if (labels.are == LabelsAre::kCutInOrder)
-    return describeOrder(labels.place, labels.rank, "labels",
-                         "Of " + describeCount(labels.targets, "label") + " " +
-                             describeCount(labels.wrong) +
-                             " are not the next token; all of them are the next tokens");
+  if (labels.are == LabelsAre::kCutOtherwise) {
+    const std::string values = "Of " + describeCount(labels.targets, "label") + " " +
+                               describeCount(labels.wrong) +
+                               " are not the next token; all of them "
+                               "are the next tokens";
+    if (labels.cut == Balance::kNone)
+      return describeOrder(labels.place, labels.rank, "labels", values);
+    return describeCut(labels.place, labels.rank, "labels",
+                       values + " of shards with balance " + name(labels.cut) +
+                           ", and the ranks' tokens are dealt otherwise.");
+  }
   if (auto positions = positionsInOrder(readings.trace())) return positions;
   return keysOfOtherCut(readings);
 }

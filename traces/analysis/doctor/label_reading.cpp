@@ -70,8 +70,9 @@ LabelReading judge(const LabelCounts& c) {
     reading.are = LabelsAre::kShiftedTwice;
   } else if (c.within_shard.holds() && !as_in_shards) {
     reading.are = LabelsAre::kTwicePerShard;
-  } else if (c.in_order.holds() && c.in_order.like >= kFewTargets) {
-    reading.are = LabelsAre::kCutInOrder;
+  } else if (c.other_cut.holds() && c.other_cut.like >= kFewTargets) {
+    reading.are = LabelsAre::kCutOtherwise;
+    reading.cut = c.cut;
     reading.missing = "needs labels that are cut as the tokens are";
   } else if (c.wrong > 0 && c.wrong_within == 0 && c.within >= kFewTargets) {
     reading.are = LabelsAre::kOfOtherBatches;

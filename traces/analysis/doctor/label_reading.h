@@ -15,7 +15,7 @@ enum class LabelsAre {
   kPerhapsPerShard,  ///< the next token; ends of shards have none, and neither have others
   kShiftedTwice,     ///< the token after the next
   kTwicePerShard,    ///< the token after the next of those that the rank holds
-  kCutInOrder,       ///< the next token of equal parts in order, of which the rank has no tokens
+  kCutOtherwise,     ///< the next token of those that another balance gives the rank
   kOfOtherBatches,   ///< the next token, save where another rank of the group holds that
   kUnknown
 };
@@ -23,10 +23,11 @@ enum class LabelsAre {
 /// The first training step and cp group whose labels are wrong; all of them when none are wrong.
 struct LabelReading {
   LabelsAre are = LabelsAre::kUnknown;
-  std::string missing;    ///< kUnknown and kPerhapsPerShard: what would settle it
-  bool recorded = false;  ///< there are labels, so no other capture would settle it
-  bool certain = true;    ///< nothing else explains it
-  double chance = 0;      ///< kPerhapsPerShard: that labels are so by chance
+  Balance cut = Balance::kNone;  ///< kCutOtherwise: the balance
+  std::string missing;           ///< kUnknown and kPerhapsPerShard: what would settle it
+  bool recorded = false;         ///< there are labels, so no other capture would settle it
+  bool certain = true;           ///< nothing else explains it
+  double chance = 0;             ///< kPerhapsPerShard: that labels are so by chance
   Place place;
   WorldRank rank;            ///< the first that has a wrong one, or lost one
   std::int64_t targets = 0;  ///< labels that could be compared

@@ -180,7 +180,7 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
 RuleResult checkShiftLabelsPerShard(const Readings& readings) {
   const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
-      labels.are == LabelsAre::kPerhapsPerShard || labels.are == LabelsAre::kCutInOrder)
+      labels.are == LabelsAre::kPerhapsPerShard || labels.are == LabelsAre::kCutOtherwise)
     return unknownLabels(labels);
   if (labels.are == LabelsAre::kShiftedTwice)
     return undecided("needs labels that were shifted once; these were shifted twice");
@@ -210,7 +210,7 @@ RuleResult checkShiftLabelsPerShard(const Readings& readings) {
 RuleResult checkLabelsShiftedTwice(const Readings& readings) {
   const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
-      labels.are == LabelsAre::kCutInOrder)
+      labels.are == LabelsAre::kCutOtherwise)
     return unknownLabels(labels);
   const bool within_shard = labels.are == LabelsAre::kTwicePerShard;
   if (labels.are != LabelsAre::kShiftedTwice && !within_shard) return clear();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/verify/recompute/label_counts.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "traces/format/schema/token_runs.h"
+#include "traces/plan/shard_layout.h"
 
 namespace ringscope::traces {
 namespace {
@@ -26,11 +28,10 @@ class LabelCounter {
   LabelCounter(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
 
   LabelCounts read() {
-    for (const RankTokens& rank : all_.ranks()) {
+    for (const RankTokens& rank : all_.ranks())
       for (std::size_t row = 0; row < rank.rows(); ++row)
         for (std::size_t i = 0; i < rank.tokens.size(); ++i) readToken(rank, row, i);
-      before_ += static_cast<std::int64_t>(rank.tokens.size());
-    }
+    readOtherCuts();
     return counts_;
   }
 
@@ -70,9 +71,6 @@ class LabelCounter {
       else
         ++second.unlike;
     };
-    if (all_.complete())
-      compare(counts_.in_order,
-              all_.id(TokenIndex::of(before_ + static_cast<std::int64_t>(i) + 1), row));
     compare(counts_.of_sequence, all_.id(rank.tokens[i].next().next(), row));
     if (i + 1 < rank.tokens.size())
       compare(counts_.of_shard, all_.id(rank.tokens[i + 1].next(), row));
@@ -105,10 +103,45 @@ class LabelCounter {
     if (counts_.first.isNone()) counts_.first = rank.rank;
   }
 
+  /// Finds a balance that deals all wrong labels to the ranks.
+  void readOtherCuts() {
+    const auto& ranks = all_.ranks();
+    const std::size_t width = ranks.front().tokens.size();
+    const bool even = std::ranges::all_of(
+        ranks, [&](const RankTokens& rank) { return rank.tokens.size() == width; });
+    counts_.other_cut.unlike = counts_.targets;
+    if (!all_.complete() || !even || counts_.wrong == 0) return;
+    const auto seats = static_cast<std::int32_t>(ranks.size());
+    for (const ShardLayout& layout :
+         sequenceLayouts(static_cast<std::int64_t>(width) * seats, seats))
+      if (const SecondShift cut = labelsIn(layout); cut.holds()) {
+        counts_.other_cut = cut;
+        counts_.cut = layout.balance();
+        return;
+      }
+  }
+
+  SecondShift labelsIn(const ShardLayout& layout) const {
+    SecondShift cut;
+    for (std::size_t seat = 0; seat < all_.ranks().size(); ++seat) {
+      const RankTokens& rank = all_.ranks()[seat];
+      const auto dealt = layout.globalFromLocal(GroupRank::of(static_cast<std::int64_t>(seat)));
+      for (std::size_t row = 0; row < rank.rows(); ++row)
+        for (std::size_t i = 0; i < rank.tokens.size(); ++i) {
+          const auto should = all_.id(dealt[i].next(), row);
+          if (rank.label(row, i) < 0 || !should) continue;
+          if (rank.label(row, i) != *should)
+            ++cut.unlike;
+          else
+            cut.like += all_.id(rank.tokens[i].next(), row) != should;
+        }
+    }
+    return cut;
+  }
+
   const SequenceTokens& all_;
   const IntentRecord* meant_;
   LabelCounts counts_;
-  std::int64_t before_ = 0;  ///< tokens of the ranks before this one
 };
 
 }  // namespace
@@ -129,7 +162,11 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
   of_sequence += more.of_sequence;
   of_shard += more.of_shard;
   within_shard += more.within_shard;
-  in_order += more.in_order;
+  if (other_cut.like == 0) cut = more.cut;
+  if (more.other_cut.like == 0 || cut == more.cut)
+    other_cut += more.other_cut;
+  else
+    other_cut.unlike += more.other_cut.like;
   if (first.isNone()) first = more.first;
   return *this;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::traces {
 
@@ -27,11 +28,12 @@ struct LabelCounts {
   SecondShift of_shard;           ///< shift after sharding: the label that the rank's next token
                                   ///< should have
   SecondShift within_shard;       ///< two shifts after sharding: the token after the rank's next
-  SecondShift in_order;           ///< labels of equal parts in the sequence's order, which the
-                                  ///< ranks' tokens are not
-  std::int64_t lost = 0;          ///< labels ignored at the end of a shard although both neighbours
-                                  ///< are not
-  std::int64_t undeclared = 0;    ///< labels that are lost unless a document ends there
+  SecondShift other_cut;          ///< labels of the tokens that `cut` deals, which the ranks do
+                                  ///< not have
+  Balance cut = Balance::kNone;
+  std::int64_t lost = 0;        ///< labels ignored at the end of a shard although both neighbours
+                                ///< are not
+  std::int64_t undeclared = 0;  ///< labels that are lost unless a document ends there
   std::int64_t inner = 0, left_out = 0;  ///< inner: tokens before the shard's end; left_out: those
                                          ///< without a target
   std::int64_t between = 0, alone = 0;   ///< between: inner tokens whose neighbours have a target;

@@ -87,7 +87,6 @@ class BatchReader {
 /// Returns the tokens of each rank in a layout.
 std::vector<Tokens> tokensIn(const ShardLayout& layout) {
   std::vector<Tokens> all;
-  all.reserve(static_cast<std::size_t>(layout.cpSize()));
   for (int seat = 0; seat < layout.cpSize(); ++seat) {
     Tokens& tokens = all.emplace_back();
     for (const TokenIndex token : layout.globalFromLocal(GroupRank::of(seat)))
@@ -155,22 +154,31 @@ std::vector<Tokens> tokensByPositions(const std::vector<OwnBatch>& seats) {
   return all;
 }
 
+/// Returns the tokens of each rank, if the positions of all are those of packed documents.
+std::vector<Tokens> tokensByPackedPositions(const std::vector<OwnBatch>& seats) {
+  std::vector<Tokens> positions;
+  for (const OwnBatch& own : seats)
+    if (own.rows() == 1 && own.positions.size() == own.ids.size())
+      positions.push_back(own.positions);
+  return positions.size() == seats.size() ? tokensByDocuments(positions) : std::vector<Tokens>();
+}
+
 /// Returns the tokens of each rank, if all ranks' attention put them into one order.
 std::vector<Tokens> tokensByOrder(const std::vector<OwnBatch>& seats) {
-  const auto has_other = [&](const OwnBatch& own) { return own.order != seats.front().order; };
-  if (seats.empty() || std::ranges::any_of(seats, has_other)) return {};
+  if (seats.empty() ||
+      std::ranges::count(seats, seats.front().order, &OwnBatch::order) != std::ssize(seats))
+    return {};
   const auto ranks = static_cast<std::int32_t>(seats.size());
   for (const ShardLayout& layout : sequenceLayouts(ranks * seats.front().tokens(), ranks))
     if (name(layout.balance()) == seats.front().order) return tokensIn(layout);
   return {};
 }
 
-/// Returns the tokens of each rank in a known layout, else in any order that the targets show.
+/// Returns the tokens of each rank in a known layout, else as the targets show.
 std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
                                     const std::optional<ShardLayout>& layout) {
   if (layout) return tokensIn(*layout);
   std::vector<OwnTokens> ranks;
-  ranks.reserve(seats.size());
   for (const OwnBatch& own : seats)
     ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
   return tokensByChain(ranks);
@@ -179,7 +187,6 @@ std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
 /// Returns the runs [begin, end) of consecutive tokens.
 nlohmann::json runsOf(const Tokens& tokens) {
   std::vector<TokenRun> single;
-  single.reserve(tokens.size());
   for (const std::int64_t token : tokens) single.push_back({token, token + 1});
   nlohmann::json runs = nlohmann::json::array();
   for (const TokenRun& run : joinedInOrder(single)) runs.push_back({run.begin, run.end});
@@ -215,8 +222,7 @@ void stateCausal(RankLines& rank) {
   }
 }
 
-/// Returns the batches of a group's ranks in its order; empty when some are missing or differ in
-/// their shapes.
+/// Returns the batches of a group's ranks in its order; empty when some are missing or differ.
 std::vector<OwnBatch> seatsOf(const std::vector<OwnBatch>& batches,
                               const std::vector<WorldRank>& members) {
   std::vector<OwnBatch> seats;
@@ -274,6 +280,7 @@ void addOwnLayout(RecordedJob& job) {
       for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
         const auto by_targets = tokensByTargets(seats, layout);
         auto tokens = layout ? by_targets : tokensByPositions(seats);
+        if (tokens.empty()) tokens = tokensByPackedPositions(seats);
         if (tokens.empty()) tokens = by_targets;
         if (tokens.empty()) tokens = tokensByOrder(seats);
         for (std::size_t seat = 0; seat < tokens.size(); ++seat) {

@@ -17,8 +17,14 @@ struct OwnTokens {
 };
 
 /// Returns the place in the sequence of each rank's tokens, however they were dealt: a run of
-/// tokens precedes the run that begins with its last target. Returns nothing unless all runs make
+/// tokens precedes a run that begins with its last target. Returns nothing unless all runs make
 /// one chain, and in one way.
 std::vector<std::vector<std::int64_t>> tokensByChain(const std::vector<OwnTokens>& ranks);
+
+/// Returns the place in the sequence of each rank's tokens, whose positions begin again at each
+/// packed document: each rank has a part of each document, in the order of documents. Returns
+/// nothing unless the ranks' parts of each of several documents are all its positions.
+std::vector<std::vector<std::int64_t>> tokensByDocuments(
+    const std::vector<std::vector<std::int64_t>>& positions);
 
 }  // namespace ringscope::traces
