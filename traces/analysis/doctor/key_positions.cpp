@@ -8,9 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "traces/analysis/doctor/layer_keys.h"
 #include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
-#include "traces/analysis/verify/rounding/roundoff.h"
+#include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/shard_layout.h"
 
@@ -31,7 +33,8 @@ struct Held {
 /// A way of counting tokens that is not their order in the sequence.
 struct Counting {
   KeysCount count = KeysCount::kShard;
-  std::optional<ShardLayout> layout;  ///< kOtherCut
+  std::optional<ShardLayout> layout = std::nullopt;  ///< kOtherCut
+  std::vector<TokenRun> documents = {};  ///< tokens are counted in each of these; none: in all
 };
 
 /// Returns the balance by which a sequence was dealt; nullopt when no balance deals it so.
@@ -61,54 +64,6 @@ double turned(double angle) {
   return std::abs(std::remainder(angle, 2 * std::numbers::pi));
 }
 
-/// The keys of a layer: [batch and KV head, tokens, head_dim].
-class Keys {
- public:
-  Keys(const Trace& trace, const LayerTensors& layer, const Selection& selection)
-      : width_(static_cast<std::size_t>(layer.head_dim)),
-        rows_(layer.tokens.size()),
-        values_(layer.values(trace, TensorKind::kK, selection).values) {
-    for (const RankTensor& part : layer.tensors.at(TensorKind::kK))
-      roundoff_ = std::max(roundoff_, unitRoundoff(part.record->dtype));
-  }
-
-  double roundoff() const { return roundoff_; }
-
-  /// Reports whether two rows are equal, save for rounding.
-  bool areEqual(std::size_t group, std::size_t a, std::size_t b) const {
-    const double *left = row(group, a), *right = row(group, b);
-    double most = 0, largest = 0;
-    for (std::size_t i = 0; i < width_; ++i) {
-      most = std::max(most, std::abs(left[i] - right[i]));
-      largest = std::max({largest, std::abs(left[i]), std::abs(right[i])});
-    }
-    return most <= 8 * roundoff_ * largest;
-  }
-
-  /// Returns the angle from row a to row b in the pair of columns 0 and `second`; nullopt when the
-  /// pair is too short to tell, or has two lengths.
-  std::optional<double> angle(std::size_t group, std::size_t a, std::size_t b,
-                              std::size_t second) const {
-    const double *left = row(group, a), *right = row(group, b);
-    const double length = std::hypot(left[0], left[second]),
-                 other = std::hypot(right[0], right[second]);
-    double largest = 0;
-    for (std::size_t i = 0; i < width_; ++i) largest = std::max(largest, std::abs(left[i]));
-    if (length < 0.05 * largest || std::abs(length - other) > 32 * roundoff_ * largest)
-      return std::nullopt;
-    return std::atan2(right[second], right[0]) - std::atan2(left[second], left[0]);
-  }
-
- private:
-  const double* row(std::size_t group, std::size_t at) const {
-    return values_.data() + (group * rows_ + at) * width_;
-  }
-
-  std::size_t width_, rows_;
-  std::vector<double> values_;
-  double roundoff_ = 0;
-};
-
 /// The pairs of equal tokens that agree with one way of counting, and those that do not.
 struct Votes {
   std::int64_t sequence = 0, shard = 0, both = 0, neither = 0;
@@ -128,7 +83,7 @@ struct Votes {
 
 /// Votes by the angles of one pair of columns. Pairs that are short or have two lengths are left
 /// out, but not many of them.
-Votes voteByAngle(const Keys& keys, std::size_t group, std::size_t second,
+Votes voteByAngle(const LayerKeys& keys, std::size_t group, std::size_t second,
                   const std::vector<std::pair<Held, Held>>& pairs) {
   const double tolerance = 1e-3 + 32 * keys.roundoff();
   Votes votes;
@@ -154,7 +109,7 @@ Votes voteByAngle(const Keys& keys, std::size_t group, std::size_t second,
 }
 
 /// Votes by equal keys: pairs at the same place of two shards are equal, and no other pair is.
-Votes voteByEqualKeys(const Keys& keys, std::size_t group,
+Votes voteByEqualKeys(const LayerKeys& keys, std::size_t group,
                       const std::vector<std::pair<Held, Held>>& pairs) {
   Votes votes;
   for (const auto& [a, b] : pairs) {
@@ -194,27 +149,37 @@ std::vector<std::pair<double, Held>> tokensOf(const SequenceTokens& sequence,
   std::int32_t seat = 0;
   for (const RankTokens& own : sequence.ranks()) {
     std::vector<TokenIndex> counted;
+    const TokenRun* last = nullptr;
+    std::size_t begin = 0;  // of the rank's part of this document
     if (counting.layout) counted = counting.layout->globalFromLocal(GroupRank::of(seat));
     ++seat;
     for (std::size_t local = 0; local < own.tokens.size(); ++local) {
       const auto row = std::ranges::lower_bound(layer.tokens, own.tokens[local]);
       if (row == layer.tokens.end() || *row != own.tokens[local]) return {};
       if (counting.layout && local >= counted.size()) return {};
-      const auto place = counting.layout ? static_cast<std::size_t>(counted[local].value()) : local;
+      const TokenRun* document = runWith(counting.documents, own.tokens[local]);
+      if (!counting.documents.empty() && !document) return {};
+      if (document != last) begin = local;
+      last = document;
+      const auto place =
+          counting.layout ? static_cast<std::size_t>(counted[local].value()) : local - begin;
       const auto index = static_cast<std::size_t>(row - layer.tokens.begin());
       all.emplace_back(own.id(batch, local),
-                       Held{own.rank, index, place, own.tokens[local].value()});
+                       Held{own.rank, index, place,
+                            own.tokens[local].value() - (document ? document->begin : 0)});
     }
   }
   return all;
 }
 
 /// Returns the votes of a head: by equal keys, and by the angles of two pairs of columns. Equal
-/// keys tell only of places that two ranks have.
-std::vector<Votes> votesOf(const Keys& keys, std::size_t head, std::size_t width, KeysCount count,
+/// keys tell only of places that two ranks have in one sequence.
+std::vector<Votes> votesOf(const LayerKeys& keys, std::size_t head, std::size_t width,
+                           const Counting& counting,
                            const std::vector<std::pair<Held, Held>>& pairs) {
   std::vector<Votes> votes;
-  if (count == KeysCount::kShard) votes.push_back(voteByEqualKeys(keys, head, pairs));
+  if (counting.count == KeysCount::kShard && counting.documents.empty())
+    votes.push_back(voteByEqualKeys(keys, head, pairs));
   if (width > 1) votes.push_back(voteByAngle(keys, head, 1, pairs));
   if (width > 3) votes.push_back(voteByAngle(keys, head, width / 2, pairs));
   return votes;
@@ -233,14 +198,15 @@ KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequen
     for (std::size_t head = 0; head < heads; ++head)
       selection.groups.push_back(
           {static_cast<std::int64_t>(batch), static_cast<std::int64_t>(head)});
-    const Keys keys(trace, layer, selection);
+    const LayerKeys keys(trace, layer, selection);
     for (std::size_t head = 0; head < heads; ++head)
-      for (const Votes& votes : votesOf(keys, head, width, counting.count, pairs)) {
+      for (const Votes& votes : votesOf(keys, head, width, counting, pairs)) {
         const KeysCount count = votes.decided();
         if (count == KeysCount::kUnknown || positions.count == KeysCount::kShard) continue;
         positions = {.count = count,
                      .place = {layer.pass.train_step, layer.pass.layer},
                      .rank = votes.rank,
+                     .by_document = !counting.documents.empty(),
                      .pairs = std::max(votes.sequence, votes.shard)};
       }
   }
@@ -265,7 +231,7 @@ KeyPositions positionsIn(const LayerTensors& layer, const SequenceTokens& sequen
 
 KeyPositions positionsIn(const Trace& trace, const LayerCheck& check) {
   const IntentRecord* meant = trace.intent(check.pass.train_step, check.members.front());
-  if (check.members.size() < 2 || check.fits == AttentionFits::kNothing || check.within_documents ||
+  if (check.members.size() < 2 || check.fits == AttentionFits::kNothing ||
       (meant && meant->positions == PositionRule::kEachDocument))
     return {};
   const auto sequence = SequenceTokens::withoutLabels(trace, check.pass.train_step, check.members);
@@ -276,7 +242,12 @@ KeyPositions positionsIn(const Trace& trace, const LayerCheck& check) {
   const bool alike = std::ranges::all_of(sequence->ranks(), [&](const RankTokens& own) {
     return own.rows() == static_cast<std::size_t>(layer.batch);
   });
-  return alike ? positionsIn(layer, *sequence, trace) : KeyPositions{};
+  if (!alike) return {};
+  if (!check.within_documents) return positionsIn(layer, *sequence, trace);
+  const Counting by_document{KeysCount::kShard, std::nullopt,
+                             documentsByPositions(trace, layer).documents};
+  return by_document.documents.empty() ? KeyPositions{}
+                                       : positionsIn(layer, *sequence, by_document, trace);
 }
 
 }  // namespace

@@ -12,17 +12,18 @@ namespace ringscope::traces {
 /// The positions that the keys of a model's first layer carry.
 enum class KeysCount {
   kUnknown,
-  kSequence,  ///< a token's place in the sequence
-  kShard,     ///< a token's place in its rank's shard
+  kSequence,  ///< a token's place in the sequence, or in its document
+  kShard,     ///< a token's place in its rank's shard, or in its part of the document
   kOtherCut   ///< the place of the token that another balance deals to this place of the shard
 };
 
 struct KeyPositions {
   KeysCount count = KeysCount::kUnknown;
   Place place;
-  WorldRank rank;          ///< not kSequence: a rank whose keys say so
-  Balance cut{};           ///< kOtherCut: the other balance
-  std::int64_t pairs = 0;  ///< pairs of equal tokens that tell
+  WorldRank rank;            ///< not kSequence: a rank whose keys say so
+  Balance cut{};             ///< kOtherCut: the other balance
+  bool by_document = false;  ///< places are those in packed documents
+  std::int64_t pairs = 0;    ///< pairs of equal tokens that tell
 };
 
 /// Reads positions from keys: no position ids and no gradients are needed, and models beside the

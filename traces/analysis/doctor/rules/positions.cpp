@@ -64,8 +64,8 @@ bool canBeJudged(const Trace& trace, const IntentRecord* meant) {
   return !run || (run->mask != MaskKind::kDocuments && run->tokens.empty());
 }
 
-/// Compares position ids with the tokens. positions: [B, S_local] or [S_local], row-major. The
-/// recorded ids end the loop, because a run of tokens can be far longer than its record.
+/// Compares position ids [B, S_local] or [S_local] with tokens. The recorded ids end the loop,
+/// because a run of tokens can be far longer than its record.
 IdCount countIds(const std::vector<double>& positions, const std::vector<TokenRun>& runs,
                  const IntentRecord* meant) {
   IdCount count;
@@ -102,9 +102,12 @@ Finding keyPositionsFinding(const KeyPositions& keys) {
           .rank = keys.rank,
           .buffer = "position_ids",
           .evidence = "The keys of " + describeCount(keys.pairs, "pair") +
-                      " of equal tokens differ as the tokens' places in their shards do, and not "
-                      "as their places in the sequence. This assumes that positions count over the "
-                      "whole sequence.",
+                      " of equal tokens differ as the tokens' places in their " +
+                      (keys.by_document
+                           ? "rank's parts of documents do, and not as their places in the "
+                             "documents that position ids show."
+                           : "shards do, and not as their places in the sequence. This assumes "
+                             "that positions count over the whole sequence."),
           .remedy = kShardPositions};
 }
 
@@ -131,12 +134,11 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
 /// Reports whether restarting positions may be those of packed documents: some ids of a step are
 /// not the rank's own indices, or attention does not cross the shards.
 bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings& readings) {
-  return std::ranges::any_of(steps,
-                             [](const auto& step) {
-                               const IdCount& ids = step.second;
-                               return ids.wrong > 0 &&
-                                      (ids.restarting < ids.wrong || ids.counted_on > 0);
-                             }) ||
+  const auto are_others = [](const auto& step) {
+    const IdCount& ids = step.second;
+    return ids.wrong > 0 && (ids.restarting < ids.wrong || ids.counted_on > 0);
+  };
+  return std::ranges::any_of(steps, are_others) ||
          std::ranges::any_of(readings.layers(), [](const LayerCheck& layer) {
            return layer.fits == AttentionFits::kNothing || layer.within_documents;
          });
@@ -163,15 +165,18 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
     all.add(count);
     steps[tensor.place.train_step].add(count);
   }
-  // Another model of the same step may have other positions than those that are recorded.
-  const KeyPositions keys = all.wrong == 0 ? readKeyPositions(readings) : KeyPositions{};
-  if (keys.count == KeysCount::kShard) return found(keyPositionsFinding(keys));
-  if (keys.count == KeysCount::kSequence && all.tokens == 0) return clear();
+  const bool guessed = isForeign(trace) && all.undeclared;
+  const bool documents = all.wrong > 0 && guessed && mayBeDocuments(steps, readings);
+  // The model may use other positions than the recorded ones.
+  KeyPositions keys;
+  if (all.wrong == 0 || documents) keys = readKeyPositions(readings);
+  const bool tells = all.wrong == 0 || keys.by_document;
+  if (tells && keys.count == KeysCount::kShard) return found(keyPositionsFinding(keys));
+  if (tells && keys.count == KeysCount::kSequence && (documents || all.tokens == 0)) return clear();
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");
   if (all.wrong == 0) return clear();
-  const bool guessed = isForeign(trace) && all.undeclared;
-  if (guessed && mayBeDocuments(steps, readings))
+  if (documents)
     return undecided(
         "needs a declaration from where positions count, which ringscope.record(declare={"
         "\"positions\": …}) records");
@@ -286,8 +291,7 @@ RuleResult checkPositionsNotResetPerDocument(const Trace& trace) {
   const DocumentIds count = wrongSteps(steps, right_steps);
   if (count.wrong == 0 && right_steps == 0 && !whole_sequence)
     return notObservable(
-        "needs the values of position_ids, from where they were meant to count, and the borders of "
-        "documents");
+        "needs the values of position_ids, their meant begin, and the borders of documents");
   if (count.wrong == 0) return clear();
   // A rank that numbers its own tokens has the same ids where it holds the whole sequence.
   if (count.unlike_global == 0 && (cut || count.unlike_local > 0))

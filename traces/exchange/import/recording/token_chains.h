@@ -22,7 +22,7 @@ struct OwnTokens {
 std::vector<std::vector<std::int64_t>> tokensByChain(const std::vector<OwnTokens>& ranks);
 
 /// Returns the place in the sequence of each rank's tokens, whose positions begin again at each
-/// packed document: each rank has a part of each document, in the order of documents. Returns
+/// packed document. Each rank has a part of each document, in the order of documents. Returns
 /// nothing unless the ranks' parts of each of several documents are all its positions.
 std::vector<std::vector<std::int64_t>> tokensByDocuments(
     const std::vector<std::vector<std::int64_t>>& positions);
