@@ -61,5 +61,24 @@ TEST(CoverageRulesTest, AMicrobatchWhoseGroupIsUnknownIsNotJudged) {
   EXPECT_EQ(findVerdict("no_skip_future_block", text), Verdict::kNotObservable);
 }
 
+TEST(ProcessGroupRuleTest, AHopStaysWithinTheGroupOfItsMicrobatch) {
+  const auto hop = [](int microbatch) {
+    return std::string(kChangingGroups) + "send rank=0 peer=1 payload=kv flow=7 layer=0 stage=0 " +
+           "microbatch=" + std::to_string(microbatch) + "\nend\n";
+  };
+  EXPECT_EQ(findVerdict("wrong_process_group", hop(0)), Verdict::kClear);
+  EXPECT_EQ(findVerdict("wrong_process_group", hop(1)), Verdict::kClear);
+  EXPECT_EQ(findVerdict("wrong_process_group", hop(2)), Verdict::kFound)
+      << "in the third microbatch the rank shares its sequence with nobody";
+}
+
+TEST(ProcessGroupRuleTest, ARuleOfWholeStepsSaysThatGroupsChange) {
+  const RuleResult answer =
+      test::answerFrom("cp_not_applied", std::string(kChangingGroups) + "end\n");
+  EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
+  EXPECT_NE(answer.would_settle.find("change from microbatch to microbatch"), std::string::npos)
+      << answer.would_settle;
+}
+
 }  // namespace
 }  // namespace ringscope::traces

@@ -50,6 +50,10 @@ RuleResult undecided(std::string would_settle, Remedy remedy) {
 std::optional<RuleResult> answerWithoutCp(const Trace& trace) {
   if (hasOneCpRank(trace)) return clear();
   if (!lacksGroups(trace)) return std::nullopt;
+  if (!trace.microbatchGroups().empty())
+    return undecided(
+        "needs ranks that share all sequences of a training step with the same ranks: here these "
+        "change from microbatch to microbatch");
   return undecided(
       "needs to know which ranks share a sequence: ringscope.buffer(…, group=…) or "
       "ringscope.attention() names their group");

@@ -34,6 +34,15 @@ std::vector<std::vector<WorldRank>> allSequenceGroups(const Trace& trace) {
   return groups;
 }
 
+const GroupRecord* sequenceGroup(const Trace& trace, WorldRank rank,
+                                 const StepMicrobatch& microbatch) {
+  for (const GroupRecord& group : trace.microbatchGroups())
+    if (group.axis == GroupAxis::kCp && std::ranges::count(group.microbatches, microbatch) > 0 &&
+        std::ranges::count(group.members, rank) > 0)
+      return &group;
+  return trace.groupContaining(rank, GroupAxis::kCp);
+}
+
 const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp) {
   const auto group = std::ranges::find(trace.groups(), event.group, &GroupRecord::id);
   if (group == trace.groups().end()) return nullptr;

@@ -21,6 +21,11 @@ std::vector<std::vector<WorldRank>> sequenceGroups(const Trace& trace,
 /// Returns all groups of ranks that share a sequence, in all or in some microbatches, each once.
 std::vector<std::vector<WorldRank>> allSequenceGroups(const Trace& trace);
 
+/// Returns the group of ranks with which a rank shares its sequence in a microbatch; null when it
+/// is not recorded. That is the group of this microbatch, or else the one of all microbatches.
+const GroupRecord* sequenceGroup(const Trace& trace, WorldRank rank,
+                                 const StepMicrobatch& microbatch);
+
 /// Returns the group of an event if at least two of its ranks share the sequence of the group `cp`;
 /// otherwise null.
 const GroupRecord* groupWithin(const Trace& trace, const Event& event, const GroupRecord& cp);

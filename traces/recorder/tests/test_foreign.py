@@ -52,11 +52,33 @@ class ForeignPrograms(unittest.TestCase):
             self.assertTrue(program.skip or (FOREIGN.JOBS / f"{program.job}.py").exists(), name)
 
     def test_findings_and_wrong_verdicts_count_against_a_program(self):
-        self.assertTrue(FOREIGN.Outcome(findings=("mask_dropped (certain)",)).is_wrong())
-        self.assertTrue(FOREIGN.Outcome(verdict="✗").is_wrong())
-        self.assertTrue(FOREIGN.Outcome(failed="it ended with 1").is_wrong())
-        self.assertFalse(FOREIGN.Outcome(verdict="✓").is_wrong())
-        self.assertFalse(FOREIGN.Outcome(skipped="no package").is_wrong())
+        right = FOREIGN.Program("job")
+        self.assertTrue(FOREIGN.Outcome(findings=("mask_dropped (certain)",)).is_wrong(right))
+        self.assertTrue(FOREIGN.Outcome(verdict="✗").is_wrong(right))
+        self.assertTrue(FOREIGN.Outcome(failed="it ended with 1").is_wrong(right))
+        self.assertFalse(FOREIGN.Outcome(verdict="✓").is_wrong(right))
+        self.assertFalse(FOREIGN.Outcome(skipped="no package").is_wrong(right))
+
+    def test_a_program_that_makes_a_mistake_must_be_found(self):
+        wrong = FOREIGN.Program("job", wrong=True)
+        self.assertFalse(FOREIGN.Outcome(findings=("mask_dropped (certain)",)).is_wrong(wrong))
+        self.assertTrue(FOREIGN.Outcome(verdict="✓").is_wrong(wrong))
+        self.assertFalse(FOREIGN.Outcome(skipped="no package").is_wrong(wrong))
+
+    def test_megatrons_helpers_are_recorded_and_wrong_uses_of_them_named(self):
+        packages = SCRIPT.parent.parent / "runs" / "foreign" / "packages" / "megatron"
+        if not packages.is_dir() or not FOREIGN.built():
+            self.skipTest("scripts/foreign_programs megatron fetches Megatron-LM, and the command line must be built")
+        done = subprocess.run([sys.executable, SCRIPT, "megatron", "megatron_packed", "megatron_packed_labels",
+                               "megatron_packed_mask", "megatron_packed_rotary"],
+                              capture_output=True, text=True, timeout=900)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+        for name in ("megatron", "megatron_packed"):
+            self.assertIn("| none | ✓", rows[name])
+        for name, rule in (("labels", "balance_differs_between_buffers"), ("mask", "documents_ignored"),
+                           ("rotary", "missing_position_ids")):
+            self.assertIn(rule, rows[f"megatron_packed_{name}"])
 
     def test_a_verdict_needs_something_that_was_compared(self):
         self.assertEqual(FOREIGN.verdict_of({}), "?")

@@ -234,17 +234,20 @@ Finding wrongProcessGroupFinding(const Trace& trace, const Event& event, const G
 }  // namespace
 
 RuleResult checkWrongProcessGroup(const Trace& trace) {
-  if (const auto answer = answerWithoutCp(trace)) return *answer;
+  const bool changes = !trace.microbatchGroups().empty();
+  if (const auto answer = answerWithoutCp(trace); answer && !changes) return *answer;
   bool knows_groups = false;
   for (int rank = 0; rank < trace.worldSize(); ++rank) {
-    const GroupRecord* cp = trace.groupContaining(WorldRank::of(rank), GroupAxis::kCp);
-    if (!cp) continue;
-    knows_groups = true;
-    std::vector<WorldRank> members = cp->members;
-    std::ranges::sort(members);
+    const GroupRecord* of_all = trace.groupContaining(WorldRank::of(rank), GroupAxis::kCp);
+    knows_groups = knows_groups || of_all;
+    if (!of_all && !changes) continue;
     for (const Event& event : trace.events(WorldRank::of(rank))) {
+      const StepMicrobatch microbatch{event.place.train_step, event.microbatch};
+      const GroupRecord* cp = changes ? sequenceGroup(trace, event.rank, microbatch) : of_all;
+      if (!cp) continue;
+      knows_groups = true;
       const bool elsewhere = isOfAttention(event) && event.peer.exists() &&
-                             !std::ranges::binary_search(members, event.peer);
+                             std::ranges::count(cp->members, event.peer) == 0;
       if (elsewhere) return found(wrongProcessGroupFinding(trace, event, *cp));
       if (auto summed = summedActivations(trace, event, *cp)) return found(std::move(*summed));
     }

@@ -64,8 +64,7 @@ bool canBeJudged(const Trace& trace, const IntentRecord* meant) {
   return !run || (run->mask != MaskKind::kDocuments && run->tokens.empty());
 }
 
-/// Compares position ids [B, S_local] or [S_local] with tokens. The recorded ids end the loop,
-/// because a run of tokens can be far longer than its record.
+/// Compares position ids [B, S_local] or [S_local] with tokens, of which a run can be far longer.
 IdCount countIds(const std::vector<double>& positions, const std::vector<TokenRun>& runs,
                  const IntentRecord* meant) {
   IdCount count;
@@ -138,10 +137,11 @@ bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings
     const IdCount& ids = step.second;
     return ids.wrong > 0 && (ids.restarting < ids.wrong || ids.counted_on > 0);
   };
+  const auto crosses_none = [](const LayerCheck& layer) {
+    return layer.fits == AttentionFits::kNothing || layer.within_documents;
+  };
   return std::ranges::any_of(steps, are_others) ||
-         std::ranges::any_of(readings.layers(), [](const LayerCheck& layer) {
-           return layer.fits == AttentionFits::kNothing || layer.within_documents;
-         });
+         std::ranges::any_of(readings.layers(), crosses_none);
 }
 
 }  // namespace
@@ -167,8 +167,7 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
   }
   const bool guessed = isForeign(trace) && all.undeclared;
   const bool documents = all.wrong > 0 && guessed && mayBeDocuments(steps, readings);
-  // The model may use other positions than the recorded ones.
-  KeyPositions keys;
+  KeyPositions keys;  // the model may use other positions than the recorded ones
   if (all.wrong == 0 || documents) keys = readKeyPositions(readings);
   const bool tells = all.wrong == 0 || keys.by_document;
   if (tells && keys.count == KeysCount::kShard) return found(keyPositionsFinding(keys));
@@ -178,8 +177,7 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
   if (all.wrong == 0) return clear();
   if (documents)
     return undecided(
-        "needs a declaration from where positions count, which ringscope.record(declare={"
-        "\"positions\": …}) records");
+        "needs to know where positions count from: ringscope.record(declare={\"positions\": …})");
   if (all.restarting < all.wrong)
     return undecided(
         "needs position ids that are the places of the tokens, or count the rank's own; " +
