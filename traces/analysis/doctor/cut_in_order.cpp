@@ -11,6 +11,7 @@
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
+#include "traces/plan/balance.h"
 
 namespace ringscope::traces {
 namespace {
@@ -91,7 +92,7 @@ std::optional<Finding> cutInOrder(const Readings& readings) {
                                describeCount(labels.wrong) +
                                " are not the next token; all of them "
                                "are the next tokens";
-    if (labels.cut == Balance::kNone)
+    if (dealsContiguousParts(labels.cut))
       return describeOrder(labels.place, labels.rank, "labels", values);
     return describeCut(labels.place, labels.rank, "labels",
                        values + " of shards with balance " + name(labels.cut) +

@@ -23,11 +23,11 @@ enum class LabelsAre {
 /// The first training step and cp group whose labels are wrong; all of them when none are wrong.
 struct LabelReading {
   LabelsAre are = LabelsAre::kUnknown;
-  Balance cut = Balance::kNone;  ///< kCutOtherwise: the balance
-  std::string missing;           ///< kUnknown and kPerhapsPerShard: what would settle it
-  bool recorded = false;         ///< there are labels, so no other capture would settle it
-  bool certain = true;           ///< nothing else explains it
-  double chance = 0;             ///< kPerhapsPerShard: that labels are so by chance
+  Balance cut{};          ///< kCutOtherwise: the balance
+  std::string missing;    ///< kUnknown and kPerhapsPerShard: what would settle it
+  bool recorded = false;  ///< there are labels, so no other capture would settle it
+  bool certain = true;    ///< nothing else explains it
+  double chance = 0;      ///< kPerhapsPerShard: that labels are so by chance
   Place place;
   WorldRank rank;            ///< the first that has a wrong one, or lost one
   std::int64_t targets = 0;  ///< labels that could be compared

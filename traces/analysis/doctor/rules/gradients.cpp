@@ -136,7 +136,7 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
 }
 
 // clip_before_reduce: each rank scaled its own gradients before the sum, or clips its own part of
-// them by its own norm; or the norm of the sum is above the limit and nothing was clipped.
+// them by its own norm. Or nothing was clipped although the norm of the sum is above the limit.
 namespace {
 
 constexpr const char* kClipRemedy =

@@ -30,7 +30,7 @@ struct LabelCounts {
   SecondShift within_shard;       ///< two shifts after sharding: the token after the rank's next
   SecondShift other_cut;          ///< labels of the tokens that `cut` deals, which the ranks do
                                   ///< not have
-  Balance cut = Balance::kNone;
+  Balance cut{};
   std::int64_t lost = 0;        ///< labels ignored at the end of a shard although both neighbours
                                 ///< are not
   std::int64_t undeclared = 0;  ///< labels that are lost unless a document ends there
