@@ -85,6 +85,28 @@ TEST(TargetScaleTest, AnotherChoiceOfTheDivisorIsNoMistake) {
   EXPECT_TRUE(is_silent(scaledCalls(1, 1))) << "a sum";
 }
 
+TEST(TargetScaleTest, SumsAfterEachMicrobatchAreFoundByTheirProducts) {
+  // The products of two ranks are 1 in the first microbatch and 0.5 in the second.
+  const auto job = [](double given) {
+    std::vector<std::vector<CalledLoss>> ranks(2);
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      for (const std::int32_t microbatch : {0, 1}) {
+        CalledLoss loss = called(0.05, 5);
+        loss.microbatch = microbatch;
+        loss.tokens = 16;
+        loss.product = microbatch == 0 ? 0.5 : 0.25;
+        loss.head_product = given;
+        ranks[rank].push_back(loss);
+      }
+    return kForeign + "run cp=2\ngroup cp 0,1\ntensor logits rank=0\n" + lossesNote(0, ranks);
+  };
+  const auto answer = test::answerFrom("grad_scaled_by_cp", job(2.5));
+  ASSERT_EQ(answer.verdict, Verdict::kFound);
+  EXPECT_EQ(answer.findings.front().title, "Gradients are summed again after each microbatch");
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", job(1.5)), Verdict::kClear);
+  EXPECT_EQ(scaledVerdict("grad_scaled_by_cp", job(2.2)), Verdict::kNotObservable);
+}
+
 /// Returns the calls of dp 2 × cp 2 ranks with 10 targets, some of the first replica.
 std::string callsOfReplicas(double weight, std::int64_t of_first) {
   std::vector<std::vector<CalledLoss>> ranks(4);

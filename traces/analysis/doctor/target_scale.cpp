@@ -26,6 +26,7 @@ struct StepSums {
   double rounding = 0;
   /// Targets by replica and by microbatch.
   std::map<std::int32_t, double> of_replica, of_microbatch;
+  std::map<std::int32_t, double> products;  ///< by microbatch
 };
 
 /// One gradient as backward brought it on a rank and as the optimizer has it: numbers linear in it.
@@ -61,6 +62,7 @@ bool addCalls(const std::vector<CalledLoss>& calls, std::int32_t replica, StepSu
     sums.of_microbatch[call.microbatch] += static_cast<double>(call.targets);
     const double local = gradientOf(call)->local;
     sums.product += local;
+    sums.products[call.microbatch] += local;
     sums.magnitude += std::abs(local);
     sums.microbatches = std::max(sums.microbatches, call.microbatch + 1);
     sums.rounding = std::max({sums.rounding, 2e-3, 4 * roundingShare(call.dtype)});
@@ -153,6 +155,17 @@ bool mayBeOfMeans(const std::map<std::int32_t, double>& targets) {
       targets, [&](const auto& part) { return part.second == targets.begin()->second; });
 }
 
+/// Reports whether the optimizer is given what sums over cp ranks after each microbatch leave: the
+/// gradients of earlier microbatches are the same on all ranks then, and count cp times again.
+bool areSummedAgain(const StepSums& sums, double cp) {
+  double product = 0;
+  for (const auto& [microbatch, of_microbatch] : sums.products)
+    product = product * cp + of_microbatch;
+  const double due = std::max(std::abs(sums.product), std::abs(product));
+  return sums.products.size() > 1 && std::abs(sums.head_product - product) <= sums.rounding * due &&
+         std::abs(sums.head_product - sums.product) > 10 * sums.rounding * due;
+}
+
 TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
   TargetScale reading;
   reading.train_step = train_step;
@@ -163,6 +176,16 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
                world = trace.worldSize(), cp = trace.run()->cp, tp = trace.run()->tp;
   if (among({1}, loss * sync, rounding) > 0) {
     reading.are = TargetsScaled::kRight;
+    return reading;
+  }
+  if (among({1}, loss, rounding) > 0 && areSummedAgain(*sums, cp)) {
+    reading.are = TargetsScaled::kBySync;
+    reading.again = true;
+    reading.scale = cp;
+    reading.evidence = words(*sums, loss, sync) +
+                       " It is what sums over the cp ranks after each microbatch leave: the "
+                       "gradients of earlier microbatches are summed again, and count " +
+                       describeSignificant(cp, 3) + " times more each time.";
     return reading;
   }
   // A mean over all tokens is a choice, and so are a sum of replicas' or of microbatches' means.
@@ -238,6 +261,13 @@ RuleResult answerFrom(const TargetScale& targets, TargetsScaled wrong, RuleResul
       "Divide the summed loss by the number of all targets and sum the gradients over dp×cp. If "
       "the gradients are averaged (data-parallel wrappers divide by their number of ranks), "
       "multiply the loss by that number; otherwise by nothing.";
+  if (targets.again) {
+    finding.title = "Gradients are summed again after each microbatch";
+    finding.remedy =
+        "Sum the gradients once, after the last microbatch of the step: no_sync() in DDP, "
+        "set_requires_gradient_sync(False) in FSDP2, or a loop over parameters after the last "
+        "backward.";
+  }
   if (targets.may_be_of_tp)
     finding.remedy +=
         " Ranks of one tp group have the same tokens and logits: do not sum over tp gradients of "

@@ -19,6 +19,7 @@ struct TargetScale {
   double scale = 1;
   double sync = 0;        ///< the optimizer gets so many times the sum of all ranks; 0: not known
   bool gathered = false;  ///< every rank's loss has the tokens of all ranks of its cp group
+  bool again = false;     ///< kBySync: all gradients so far are summed after each microbatch
   bool may_be_of_tp = false;  ///< the factor is one of a sum over tp ranks, which have equal parts
   std::string evidence;       ///< in numbers
 };

@@ -33,6 +33,9 @@ _SAMPLE = (
     "ReferenceInOrder",
     "StatedWindowLeftOut",
     "ClippedByOwnNorm",
+    "LatentsRotatedByOwnTable",
+    "MaskedHeadsRolled",
+    "SummedEachTime",
 )
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
@@ -54,6 +57,8 @@ def strangers():
     try:
         import exchanged
         import inline
+        import latents
+        import masked_heads
         import policies
         import right
         import right_batches
@@ -64,7 +69,9 @@ def strangers():
     finally:
         sys.path.remove(STRANGERS)
     cases = []
-    for module in (right, inline, exchanged, right_batches, right_losses, policies, stated, wrong, wrong_losses):
+    modules = (right, inline, exchanged, right_batches, right_losses)
+    modules += (policies, stated, latents, masked_heads, wrong, wrong_losses)
+    for module in modules:
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:
                 found = case.finding

@@ -10,6 +10,7 @@
 #include "traces/analysis/doctor/key_positions.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/shared_keys.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
@@ -148,6 +149,7 @@ bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings
 
 RuleResult checkMissingPositionIds(const Readings& readings) {
   const Trace& trace = readings.trace();
+  if (auto finding = unlikeSharedKeys(trace)) return found(std::move(*finding));
   IdCount all;
   std::map<std::int32_t, IdCount> steps;
   for (const TensorRecord& tensor : trace.tensors()) {

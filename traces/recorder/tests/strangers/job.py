@@ -180,6 +180,8 @@ class Job:
 if __name__ == "__main__":
     import exchanged
     import inline
+    import latents
+    import masked_heads
     import policies
     import right
     import right_batches
@@ -188,5 +190,6 @@ if __name__ == "__main__":
     import wrong
     import wrong_losses
 
-    modules = (right, inline, exchanged, right_batches, right_losses, policies, stated, wrong, wrong_losses)
+    modules = (right, inline, exchanged, right_batches, right_losses)
+    modules += (policies, stated, latents, masked_heads, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
