@@ -17,7 +17,8 @@ std::string attending(const char* tokens, const char* other_k, const char* other
     return "tensor q" + place + " shape=1x2x8x4 hash=" + q + "\ntensor k" + place + shape + k +
            "\ntensor v" + place + shape + v + "\n";
   };
-  return test::kForeign + "run cp=2\n" + on("0", "1", "3", "4") + on("1", "2", other_k, other_v);
+  return test::kForeign + "run cp=2\ngroup cp 0,1\n" + on("0", "1", "3", "4") +
+         on("1", "2", other_k, other_v);
 }
 
 TEST(SharedKeysTest, EqualValuesWithOtherKeysAreFound) {
