@@ -155,8 +155,9 @@ bool mayBeOfMeans(const std::map<std::int32_t, double>& targets) {
       targets, [&](const auto& part) { return part.second == targets.begin()->second; });
 }
 
-/// Reports whether the optimizer is given what sums over cp ranks after each microbatch leave. These
-/// sums take the gradients of earlier microbatches, which are alike on all ranks, cp times again.
+/// Reports whether the optimizer is given what sums over cp ranks after each microbatch leave.
+/// These sums take the gradients of earlier microbatches, which are alike on all ranks, cp times
+/// again.
 bool areSummedAgain(const StepSums& sums, double cp) {
   double product = 0;
   for (const auto& [microbatch, of_microbatch] : sums.products)
