@@ -10,14 +10,16 @@ namespace {
 struct AttendedKeys {
   const TensorRecord *q = nullptr, *k = nullptr, *v = nullptr;
 
-  /// Reports whether keys of several shards, each as long as the rank's own, are attended.
+  /// Reports whether keys of several shards, each as long as the rank's own, are attended. Values
+  /// that are all 0, as a projection may begin with, are of no tokens in particular.
   bool areOfSeveralShards() const {
     constexpr std::size_t kRank = 4, kTokens = 2;  // [B, H, S, D]
     if (!q || !k || !v || q->shape.size() != kRank || k->shape.size() != kRank ||
         v->shape.size() != kRank)
       return false;
     const std::int64_t own = q->shape[kTokens], all = k->shape[kTokens];
-    return own > 1 && all > own && all % own == 0 && v->shape[kTokens] == all;
+    return own > 1 && all > own && all % own == 0 && v->shape[kTokens] == all &&
+           v->stats.abs_max > 0;
   }
 };
 

@@ -64,16 +64,24 @@ def _rearranged(part, came, rank):
                 yield gathered_in, balance
 
 
+def _has_unit_deviation(values):
+    """Reports whether values have the mean 0 and the deviation 1."""
+    if not torch.isfinite(values).all() or abs(values.mean().item()) > 1e-4:
+        return False
+    deviates = (values.std().item(), values.std(correction=0).item())
+    return min(abs(deviation - 1) for deviation in deviates) <= 2e-4
+
+
 def _is_standard(values, mask):
-    """Reports whether the values [B, S] under a mask have the mean 0 and the deviation 1, and are not one per sequence."""
+    """Reports whether the values [B, S] under a mask have the mean 0 and the deviation 1 together. Values that are one per
+    sequence do not count, and neither do rows that are standard each, as features are after a layer norm."""
     some = values[mask].double()
-    if some.numel() < 8 or not torch.isfinite(some).all() or abs(some.mean().item()) > 1e-4:
+    if some.numel() < 8 or not _has_unit_deviation(some):
         return False
-    deviates = (some.std().item(), some.std(correction=0).item())
-    if min(abs(deviation - 1) for deviation in deviates) > 2e-4:
+    rows = [row[kept].double() for row, kept in zip(values, mask) if kept.sum() > 1]
+    if len(rows) > 1 and all(map(_has_unit_deviation, rows)):
         return False
-    rows = [row[kept] for row, kept in zip(values, mask)]
-    return any(row.numel() > 1 and (row != row[0]).any() for row in rows)
+    return any((row != row[0]).any() for row in rows)
 
 
 def _masks(variables, shape):
