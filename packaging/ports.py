@@ -74,17 +74,24 @@ def list_sources():
     return sources
 
 
+def libraries_for(target):
+    """Returns the folder of a target's static libraries, and whether they are there."""
+    folder = SOURCE / LIBRARIES.get(target, f"build/libraries/{target}")
+    return folder, all((folder / name).exists() for name in ("libsqlite3.a", "libz.a"))
+
+
 def compile_file(source, flags, target, output):
-    """Compiles a file into `output`. Returns the reason of a failure."""
-    command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], "-O1", *flags, "-c", source, "-o", output]
+    """Compiles a file into `output`, or only checks it if the target cannot link. Returns the reason of a failure."""
+    made = ["-O1", "-c", source, "-o", output] if libraries_for(target)[1] else ["-fsyntax-only", source]
+    command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], *flags, *made]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else first_error(done.stderr)
 
 
 def link(target, objects, program):
     """Links the command line. Returns the reason of a failure."""
-    libraries = SOURCE / LIBRARIES.get(target, f"build/libraries/{target}")
-    if not (libraries / "libsqlite3.a").exists() or not (libraries / "libz.a").exists():
+    libraries, are_there = libraries_for(target)
+    if not are_there:
         return f"{libraries.relative_to(SOURCE)} has no libsqlite3.a and libz.a"
     command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], *objects, "-o", program]
     done = subprocess.run([*command, f"-L{libraries}", "-lsqlite3", "-lz"], capture_output=True, text=True, check=False)
