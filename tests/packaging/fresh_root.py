@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 
@@ -12,6 +13,8 @@ ISOLATE = ("unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork")
 
 class FreshRoot:
     """A root that has glibc and what is put into it: no shell, no Qt, no compiler, no network."""
+
+    binds = {}  # folders of this machine that programs of the root see: {path here: path in the root}
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -24,7 +27,11 @@ class FreshRoot:
 
     def run(self, *command):
         """Runs a program of this root with an empty environment, without network."""
-        script = 'mount -t proc proc "$0/proc" && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$CHROOT" "$0" "$@"'
+        script = 'mount -t proc proc "$0/proc" && '
+        for source, target in self.binds.items():
+            (self.folder / target.lstrip("/")).mkdir(parents=True, exist_ok=True)
+            script += f'mount --bind {shlex.quote(str(source))} "$0"{shlex.quote(target)} && '
+        script += 'exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$CHROOT" "$0" "$@"'
         words = [*ISOLATE, "sh", "-c", script, str(self.folder), *map(str, command)]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "CHROOT": shutil.which("chroot") or "/usr/sbin/chroot"}
         return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)

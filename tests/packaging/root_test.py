@@ -102,6 +102,44 @@ class Debian12Test(unittest.TestCase):
         self.assertIn("apt-get install libegl1", drawn.stderr)
         self.assertEqual(drawn.stderr.count("\n"), 1)
 
+    def use_recorders_torch(self):
+        """Shows the root the PyTorch of the recorder's environment, and returns the Python of its own; skips without it."""
+        if find_wheel("ringscope_engine") is None:
+            self.skipTest(f"there is no wheel ringscope_engine in {PACKAGES}")
+        python = SOURCE / ".deps/recorder/bin/python"
+        code = "import sys, torch; print(torch.__path__[0], sys.version_info[1])"
+        found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False) if python.exists() else None
+        if found is None or found.returncode != 0:
+            self.skipTest("scripts/recorder_env has not made a Python with PyTorch")
+        path, minor = found.stdout.split()
+        (own,) = (SOURCE / ".deps/recorder/lib").glob("python3.*/site-packages")
+        (packages,) = (self.root.folder / "tmp/environment/lib").glob("python3.*/site-packages")
+        if packages.parent.name != f"python3.{minor}":
+            self.skipTest(f"the PyTorch at hand is for Python 3.{minor}")
+        inside = f"/{packages.relative_to(self.root.folder)}"
+        other = pathlib.Path(path).parent
+        self.root.binds = {own: "/tmp/packages", other: "/tmp/torch", other / "torch": f"{inside}/torch"}
+        if (other / "nvidia").exists():
+            self.root.binds[other / "nvidia"] = f"{inside}/nvidia"
+        (packages / "torch.pth").write_text("/tmp/packages\n/tmp/torch\n")
+        shutil.copy(find_wheel("ringscope_engine"), self.root.folder / "tmp")
+        wheel = f"/tmp/{find_wheel('ringscope_engine').name}"
+        done = self.root.run("/tmp/environment/bin/pip", "install", "-q", "--no-index", "--no-deps", wheel)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_job_is_recorded_and_the_engine_trains_with_the_installed_torch(self):
+        self.use_recorders_torch()
+        (self.root.folder / "tmp/job.py").write_text(
+            "import torch\nlayer = torch.nn.Linear(4, 4)\nlayer(torch.ones(2, 4)).sum().backward()\n")
+        recorded = self.root.run("env", "RINGSCOPE_RECORD=/tmp/run1", "/tmp/environment/bin/python", "-m", "ringscope", "/tmp/job.py")
+        self.assertEqual(recorded.returncode, 0, recorded.stderr[-2000:])
+        info = self.root.run("/tmp/environment/bin/ringscope", "info", "/tmp/run1")
+        self.assertEqual(info.returncode, 0, info.stderr)
+        trained = self.root.run("/tmp/environment/bin/ringscope", "train", "--text", "/tmp/environment/share/ringscope/sample/text.txt",
+                                "--cp", "2", "--steps", "1", "--seq-len", "64", "--verify", "--trace", "/tmp/run.rscope")
+        self.assertEqual(trained.returncode, 0, trained.stderr[-2000:])
+        self.assertEqual(self.root.run("/tmp/environment/bin/ringscope", "doctor", "/tmp/run.rscope").returncode, 0)
+
     def test_the_command_line_diagnoses_the_sample(self):
         doctor = self.root.run("/tmp/environment/bin/ringscope", "doctor", f"/tmp/{SAMPLE.name}")
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
