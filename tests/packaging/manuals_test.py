@@ -65,6 +65,33 @@ class ManualsTest(unittest.TestCase):
             self.assertIn(f" -a {command} -d '", self.read("fish/ringscope.fish"))
         self.assertIn("seen_subcommand_from doctor' -l strict", self.read("fish/ringscope.fish"))
 
+    def test_fish_completes_commands_and_their_options(self):
+        if shutil.which("fish") is None:
+            self.skipTest("fish is not installed")
+        for line, completed in (("doc", "doctor"), ("doctor --st", "--strict")):
+            script = f"source {self.folder}/fish/ringscope.fish; complete -C 'ringscope {line}'"
+            done = subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True)
+            self.assertEqual([word.split("\t")[0] for word in done.stdout.splitlines()], [completed])
+
+    def test_zsh_completes_commands_and_their_options(self):
+        if shutil.which("zsh") is None:
+            self.skipTest("zsh is not installed")
+        for line, completed in (("doc", "doctor"), ("doctor --stri", "--strict")):
+            # A terminal of its own, in which the key Tab completes the line, and Ctrl-X prints it.
+            script = f"""
+              zmodload zsh/zpty
+              zpty terminal zsh -f -i
+              zpty -w terminal 'fpath=({self.folder}/zsh $fpath); autoload -Uz compinit; compinit -u -D'
+              zpty -w terminal 'show() {{ print -r -- "<<$BUFFER>>"; exit }}; zle -N show; bindkey "^X" show; print rea""dy'
+              zpty -r terminal output '*ready*'
+              zpty -w -n terminal $'ringscope {line}\\t\\x18'
+              zpty -r terminal output '*>>*'
+              print -r -- $output
+            """
+            done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, timeout=60)
+            words = done.stdout.rpartition("<<")[2].partition(">>")[0].split()
+            self.assertEqual(words[-1:], [completed], done.stdout + done.stderr)
+
     def test_pages_have_a_section_per_command(self):
         page = self.read("man/ringscope.1")
         self.assertTrue(page.startswith('.TH "RINGSCOPE" "1" "2026-01-01"'))
