@@ -179,6 +179,7 @@ std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
                                     const std::optional<ShardLayout>& layout) {
   if (layout) return tokensIn(*layout);
   std::vector<OwnTokens> ranks;
+  ranks.reserve(seats.size());
   for (const OwnBatch& own : seats)
     ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
   return tokensByChain(ranks);
