@@ -178,10 +178,9 @@ std::vector<Tokens> tokensByOrder(const std::vector<OwnBatch>& seats) {
 std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
                                     const std::optional<ShardLayout>& layout) {
   if (layout) return tokensIn(*layout);
-  std::vector<OwnTokens> ranks;
-  ranks.reserve(seats.size());
-  for (const OwnBatch& own : seats)
-    ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
+  std::vector<OwnTokens> ranks(seats.size());
+  for (std::size_t i = 0; i < seats.size(); ++i)
+    ranks[i] = {&seats[i].ids, &seats[i].targets, seats[i].rows(), seats[i].ignored};
   return tokensByChain(ranks);
 }
 
