@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace ringscope::traces {
 
@@ -35,6 +36,18 @@ inline std::int32_t stepIn(const nlohmann::json& object, const char* name) {
 inline std::string textIn(const nlohmann::json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// Returns the objects of the list with this key, as `read` reads them; empty when there is none.
+template <typename Object>
+std::vector<Object> objectsIn(const nlohmann::json& note, const std::string& key,
+                              Object (*read)(const nlohmann::json&)) {
+  std::vector<Object> objects;
+  const auto list = note.is_object() ? note.find(key) : note.end();
+  if (list == note.end() || !list->is_array()) return objects;
+  for (const nlohmann::json& object : *list)
+    if (object.is_object()) objects.push_back(read(object));
+  return objects;
 }
 
 }  // namespace ringscope::traces

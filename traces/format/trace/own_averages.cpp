@@ -9,18 +9,6 @@
 namespace ringscope::traces {
 namespace {
 
-/// Returns the objects of a rank in a note.
-template <typename Object>
-std::vector<Object> ownObjectsIn(const nlohmann::json& note, WorldRank rank,
-                                 Object (*read)(const nlohmann::json&)) {
-  std::vector<Object> objects;
-  const auto own = note.is_object() ? note.find(toString(rank)) : note.end();
-  if (own == note.end() || !own->is_array()) return objects;
-  for (const nlohmann::json& object : *own)
-    if (object.is_object()) objects.push_back(read(object));
-  return objects;
-}
-
 /// Returns the numbers of a list; NaN for elements that are none.
 std::vector<double> numbersIn(const nlohmann::json& object, const char* name) {
   std::vector<double> numbers;
@@ -52,8 +40,8 @@ std::string standardizedPartsKey(std::int32_t train_step) {
 
 std::vector<LossQuotient> lossQuotients(const Trace& trace, std::int32_t train_step,
                                         WorldRank rank) {
-  return ownObjectsIn<LossQuotient>(
-      trace.note(lossQuotientsKey(train_step)), rank, [](const nlohmann::json& quotient) {
+  return objectsIn<LossQuotient>(
+      trace.note(lossQuotientsKey(train_step)), toString(rank), [](const nlohmann::json& quotient) {
         return LossQuotient{stepIn(quotient, "microbatch"), wholeIn(quotient, "tokens", 0),
                             numbersIn(quotient, "counts"), numbersIn(quotient, "gradients")};
       });
@@ -61,8 +49,8 @@ std::vector<LossQuotient> lossQuotients(const Trace& trace, std::int32_t train_s
 
 std::vector<StandardizedPart> standardizedParts(const Trace& trace, std::int32_t train_step,
                                                 WorldRank rank) {
-  return ownObjectsIn<StandardizedPart>(
-      trace.note(standardizedPartsKey(train_step)), rank, [](const nlohmann::json& part) {
+  return objectsIn<StandardizedPart>(
+      trace.note(standardizedPartsKey(train_step)), toString(rank), [](const nlohmann::json& part) {
         return StandardizedPart{stepIn(part, "microbatch"), textIn(part, "name"),
                                 textIn(part, "mask"), wholeIn(part, "count", 0)};
       });

@@ -4,18 +4,10 @@
 
 #include <limits>
 
-#include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/import/recording/step_notes.h"
 
 namespace ringscope::traces {
 namespace {
-
-using ByStep = std::map<std::int32_t, nlohmann::json>;  ///< {"RANK": [object, …]}
-
-void addObject(ByStep& steps, const Line& line, WorldRank rank, const nlohmann::json& object) {
-  nlohmann::json& own = steps[line.place(Direction::kForward).train_step][toString(rank)];
-  if (own.is_null()) own = nlohmann::json::array();
-  own.push_back(object);
-}
 
 LossQuotient readQuotient(const Line& line) {
   LossQuotient quotient{line.microbatch(), line.whole("tokens", 0), {}, {}};
@@ -30,24 +22,22 @@ LossQuotient readQuotient(const Line& line) {
 }  // namespace
 
 void addOwnAverages(RecordedJob& job) {
-  ByStep quotients, parts, norms;
+  StepNotes quotients, parts;
+  std::map<std::int32_t, nlohmann::json> norms;  ///< by training step: {"RANK": norm}
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
-      if (line.kind() == "quotient")
-        addObject(quotients, line, rank.rank, toJson(readQuotient(line)));
+      if (line.kind() == "quotient") quotients.add(line, rank.rank, toJson(readQuotient(line)));
       if (const auto norm = line.real("norm"); norm && line.kind() == "norm_of_parts")
         norms[line.place(Direction::kForward).train_step][toString(rank.rank)] = *norm;
       if (line.kind() == "standardized")
-        addObject(parts, line, rank.rank,
+        parts.add(line, rank.rank,
                   toJson(StandardizedPart{line.microbatch(), line.text("name"), line.text("mask"),
                                           line.whole("count", 0)}));
     }
-  for (const auto& [step, ranks] : quotients)
-    job.notes.push_back({lossQuotientsKey(step), ranks.dump()});
+  quotients.addTo(job, lossQuotientsKey);
   for (const auto& [step, ranks] : norms)
     job.notes.push_back({normsOfPartsKey(step), ranks.dump()});
-  for (const auto& [step, ranks] : parts)
-    job.notes.push_back({standardizedPartsKey(step), ranks.dump()});
+  parts.addTo(job, standardizedPartsKey);
 }
 
 }  // namespace ringscope::traces
