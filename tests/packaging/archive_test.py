@@ -50,14 +50,7 @@ class ArchiveTest(unittest.TestCase):
         doctor = run(f"{top}/bin/ringscope", "doctor", sample)
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         self.assertIn("missing_position_ids", doctor.stdout)
-        views = run(f"{top}/bin/ringscope-gui", "--list-views")
-        self.assertEqual(views.returncode, 0, views.stderr)
-        self.assertIn("ring", views.stdout.split())
-        for view in views.stdout.split():
-            against = ("--against", sample) if view == "compare" else ()
-            drawn = run(f"{top}/bin/ringscope-gui", sample, "--view", view, "--screenshot", f"{folder}/{view}.png", *against)
-            self.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
-        return views.stdout.split()
+        return fresh_root.draw_every_view(self, run, f"{top}/bin/ringscope-gui", sample, folder)
 
     def test_runs_from_any_folder_without_variables(self):
         def run(*command):

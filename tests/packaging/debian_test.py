@@ -56,14 +56,8 @@ class DebianTest(unittest.TestCase):
         doctor = self.root.run("ringscope", "doctor", f"/tmp/{SAMPLE.name}")
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         self.assertIn("missing_position_ids", doctor.stdout)
-        views = self.root.run("ringscope-gui", "--list-views").stdout.split()
-        self.assertIn("ring", views)
-        for view in views:
-            against = ("--against", f"/tmp/{SAMPLE.name}") if view == "compare" else ()
-            picture = f"/tmp/{view}.png"
-            drawn = self.root.run("ringscope-gui", f"/tmp/{SAMPLE.name}", "--view", view, "--screenshot", picture, *against)
-            self.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
-            self.assertTrue((self.root.folder / picture[1:]).read_bytes().startswith(b"\x89PNG"), view)
+        for view in fresh_root.draw_every_view(self, self.root.run, "ringscope-gui", f"/tmp/{SAMPLE.name}", "/tmp"):
+            self.assertTrue((self.root.folder / f"tmp/{view}.png").read_bytes().startswith(b"\x89PNG"), view)
 
     def test_the_bill_of_materials_lists_every_installed_file(self):
         listed = self.root.run("dpkg", "-L", "ringscope").stdout.split()

@@ -49,6 +49,20 @@ class DebianRoot(FreshRoot):
             raise RuntimeError(f"debootstrap failed: {done.stdout.strip().splitlines()[-1:]}")
 
 
+def draw_every_view(test, run, gui, sample, folder):
+    """Checks that a window's program draws each of its views of a recording into a folder. Returns the views. `run` starts
+    a program; paths are as that program sees them."""
+    listed = run(gui, "--list-views")
+    test.assertEqual(listed.returncode, 0, listed.stderr)
+    views = listed.stdout.split()
+    test.assertIn("ring", views)
+    for view in views:
+        against = ("--against", sample) if view == "compare" else ()
+        drawn = run(gui, sample, "--view", view, "--screenshot", f"{folder}/{view}.png", *against)
+        test.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
+    return views
+
+
 def find_mirror():
     """Returns the address of the archive that this system installs from; empty when it is none of Debian 12."""
     if shutil.which("apt-get") is None:

@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "tests/packaging"))
 import bills  # noqa: E402
+import fresh_root  # noqa: E402
 
 OFFLINE = SOURCE / "tests/packaging/offline.py"
 ISOLATE = ("unshare", "--map-root-user", "--net")
@@ -180,12 +181,7 @@ class InstallTest(unittest.TestCase):
         print(f"pip install and the first picture: {seconds:.1f} s")
         window = run(self.environment.program("ringscope"), "gui", SAMPLE)
         self.assertIn("there is no display", window.stderr)
-        views = run(gui, "--list-views").stdout.split()
-        self.assertIn("ring", views)
-        for view in views:
-            against = ("--against", SAMPLE) if view == "compare" else ()
-            drawn = use(gui, SAMPLE, "--screenshot", picture, "--view", view, *against)
-            self.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
+        fresh_root.draw_every_view(self, use, gui, SAMPLE, self.environment.folder)
         self.assertLess(seconds, MOST_PICTURE_SECONDS)
 
     def test_the_window_without_qt_says_what_to_install(self):

@@ -62,16 +62,13 @@ class Debian12Test(unittest.TestCase):
         done = cls.root.run("/tmp/environment/bin/pip", "install", "-q", "--no-index", "--find-links", "/tmp/wheels",
                             "ringscope[gui]")
         assert done.returncode == 0, done.stderr
-        drawn = cls.draw("ring")
+        drawn = cls.draw_ring()
         assert drawn.returncode == 0, drawn.stderr
         cls.seconds = time.monotonic() - began
 
     @classmethod
-    def draw(cls, view):
-        sample = f"/tmp/{SAMPLE.name}"
-        against = ("--against", sample) if view == "compare" else ()
-        return cls.root.run("/tmp/environment/bin/ringscope-gui", sample, "--view", view, "--screenshot", f"/tmp/{view}.png",
-                            *against)
+    def draw_ring(cls):
+        return cls.root.run("/tmp/environment/bin/ringscope-gui", f"/tmp/{SAMPLE.name}", "--screenshot", "/tmp/ring.png")
 
     def test_the_root_has_no_compiler_and_no_other_qt(self):
         for name in ("cc", "gcc", "c++", "clang"):
@@ -83,18 +80,15 @@ class Debian12Test(unittest.TestCase):
         self.assertLess(self.seconds, MOST_PICTURE_SECONDS)
 
     def test_every_view_is_drawn(self):
-        views = self.root.run("/tmp/environment/bin/ringscope-gui", "--list-views").stdout.split()
-        self.assertIn("ring", views)
-        for view in views:
-            drawn = self.draw(view)
-            self.assertEqual(drawn.returncode, 0, f"{view}: {drawn.stderr}")
+        gui = "/tmp/environment/bin/ringscope-gui"
+        for view in fresh_root.draw_every_view(self, self.root.run, gui, f"/tmp/{SAMPLE.name}", "/tmp"):
             self.assertTrue((self.root.folder / f"tmp/{view}.png").read_bytes().startswith(b"\x89PNG"), view)
 
     def test_a_missing_system_library_is_named_with_its_package(self):
         library = next((self.root.folder / "usr/lib/x86_64-linux-gnu").glob("libEGL.so.1"))
         hidden = library.rename(library.with_name("hidden"))
         try:
-            drawn = self.draw("ring")
+            drawn = self.draw_ring()
         finally:
             hidden.rename(library)
         self.assertEqual(drawn.returncode, 2)
