@@ -28,6 +28,12 @@ std::string here(const std::string& path) {
   return shellAddress("sh -c", path);
 }
 
+/// Returns a shell command that passes its input on. A byte is in the file before it is passed on,
+/// because `tee` writes to its standard output first.
+std::string keptIn(const std::string& file) {
+  return "tee /dev/fd/3 3>&1 > " + file;
+}
+
 /// Everything that a source has: chunks by number, values by tensor, and problems.
 struct Content {
   std::map<std::uint64_t, Bytes> chunks, values;
@@ -87,7 +93,7 @@ TEST(RemoteSourceTest, ValuesAreSentOnlyWhenTheyAreRead) {
   RemoteMachine machine;
   const std::string sent = machine.file("sent");
   const auto source = openSource(
-      shellAddress(machine.script("sh -c \"$1\" | tee " + sent), test::sampleRecording()));
+      shellAddress(machine.script("sh -c \"$1\" | " + keptIn(sent)), test::sampleRecording()));
   const auto trace = readTrace(source);
   const auto opened = fs::file_size(sent);
   EXPECT_LT(opened, fs::file_size(test::sampleRecording()) / 2);
@@ -98,27 +104,71 @@ TEST(RemoteSourceTest, ValuesAreSentOnlyWhenTheyAreRead) {
   EXPECT_GT(fs::file_size(sent), opened + 256);
 }
 
-/// Writes a recording of many chunks of events.
-void writeManyChunks(const std::string& path) {
-  SqliteSink sink(path);
-  const auto source = test::twoHundredChunks();
-  source->list([&](const ChunkInfo& info, const auto&) { sink.write(source->read(info.seq)); },
-               [](const std::string&) {});
-  sink.close();
-}
+constexpr std::size_t kChunks = 10, kRows = 16'384;  // closing merges smaller chunks
 
-TEST(RemoteSourceTest, ReadingARankInOrderSavesRoundTrips) {
-  RemoteMachine machine;
-  const std::string path = machine.file("many.rscope"), requests = machine.file("requests");
-  writeManyChunks(path);
-  const auto near = openTrace(path);
-  const auto far =
-      openTrace(shellAddress(machine.script("tee " + requests + " | sh -c \"$1\""), path));
+/// A recording of ten chunks of events of rank 1 on another machine, with the requests that it has
+/// received.
+class ManyChunks {
+ public:
+  ManyChunks() {
+    SqliteSink sink(path_);
+    for (std::uint64_t seq = 1; seq <= kChunks; ++seq) {
+      std::vector<Event> events(kRows);
+      for (std::size_t i = 0; i < kRows; ++i)
+        events[i] =
+            test::eventAt(1, test::placeFor(0, 0), static_cast<std::int64_t>(seq * kRows + i),
+                          static_cast<std::int64_t>(seq * kRows + i + 1));
+      Chunk chunk = makeChunk(std::span<const Event>(events));
+      chunk.rank = WorldRank::of(1);
+      chunk.seq = seq;
+      chunk.checksum = computeChecksum(chunk);
+      sink.write(chunk);
+    }
+    sink.close();
+  }
+  std::shared_ptr<ChunkSource> far() {
+    const std::string server = keptIn(requests_) + " | sh -c \"$1\"";
+    return openSource(shellAddress(machine_.script(server), path_));
+  }
+  const std::string& path() const { return path_; }
+  std::size_t requestedBytes() const { return fs::file_size(requests_); }
+
+ private:
+  RemoteMachine machine_;
+  std::string path_ = machine_.file("many.rscope"), requests_ = machine_.file("requests");
+};
+
+TEST(RemoteSourceTest, ReadingARankInOrderGivesItsEvents) {
+  ManyChunks many;
+  const auto near = openTrace(many.path()), far = readTrace(many.far());
   std::vector<std::int64_t> expected, got;
   for (const Event& event : near->events(WorldRank::of(1))) expected.push_back(event.begin_ns);
   for (const Event& event : far->events(WorldRank::of(1))) got.push_back(event.begin_ns);
+  EXPECT_EQ(expected.size(), kChunks * kRows);
   EXPECT_EQ(got, expected);
   EXPECT_EQ(far->problems(), near->problems());
+}
+
+TEST(RemoteSourceTest, ReadingARankInOrderSavesRoundTrips) {
+  ManyChunks many;
+  const auto far = many.far();
+  std::vector<std::uint64_t> seqs;
+  far->list(
+      [&](const ChunkInfo& info, const auto&) {
+        if (info.kind == ChunkKind::kEvents && info.rank == WorldRank::of(1))
+          seqs.push_back(info.seq);
+      },
+      [](const std::string& problem) { ADD_FAILURE() << problem; });
+  ASSERT_EQ(seqs.size(), kChunks);
+  const auto requested = [&](std::size_t chunk) {
+    const std::size_t before = many.requestedBytes();
+    far->read(seqs[chunk]);
+    return many.requestedBytes() - before;
+  };
+  const std::size_t one = requested(0);
+  EXPECT_GT(one, 0u);
+  EXPECT_EQ(requested(1), 8 * one);  // the second in order asks for those that follow
+  for (std::size_t chunk = 2; chunk <= 8; ++chunk) EXPECT_EQ(requested(chunk), 0u) << chunk;
 }
 
 TEST(RemoteSourceTest, SeveralThreadsReadOneConnection) {
