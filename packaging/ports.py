@@ -4,7 +4,8 @@
 
 Usage: `ports.py [--json] [--check] [--jobs N] [--files REGEX] [TARGET]…`. RINGSCOPE_ZIG names Zig.
 
-Without a TARGET all targets are compiled. With --files, only the sources that match are compiled, and nothing is linked.
+Without a TARGET all targets are compiled, in the groups of sources in which the portable build compiles them. With
+--files, only the groups with a source that matches are compiled, and nothing is linked.
 With --check, the exit code is 1 if docs/reference/ports.md says something else about a target.
 The portable build says which sources there are. build/libraries/TARGET may have libsqlite3.a and libz.a of the target;
 without them a target cannot link.
@@ -53,25 +54,34 @@ def first_error(text):
     return next((line.strip() for line in text.splitlines() if line.strip()), "no reason was printed")
 
 
-def list_sources():
-    """Returns {source: flags} of the command line, as the portable build compiles it."""
+@dataclass
+class Unit:
+    """A source that the portable build compiles: one file, or one that includes several."""
+
+    source: str
+    files: list
+    flags: list
+
+
+def list_units():
+    """Returns the units of the command line, as the portable build compiles them."""
     if not (PORTABLE / "compile_commands.json").exists():
         sys.exit("ringscope: the portable build is missing; run scripts/package wheels --only ringscope first")
     needed = subprocess.run(["ninja", "-C", PORTABLE, "-t", "inputs", "bin/ringscope"], capture_output=True, text=True)
     objects = set(needed.stdout.split())
-    sources = {}
+    units = []
     for entry in json.loads((PORTABLE / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"].replace("-isystem ", "-isystem"))
         if words[words.index("-o") + 1] not in objects:
             continue
         path = pathlib.Path(entry["file"])
-        group = re.findall(r'#include "(.*\.cpp)"', path.read_text()) if "/Unity/" in str(path) else [str(path)]
+        files = re.findall(r'#include "(.*\.cpp)"', path.read_text()) if "/Unity/" in str(path) else [str(path)]
         flags = [word for word in words if word.startswith(("-I", "-isystem", "-D", "-std=", "-ffile-prefix-map="))]
-        sources |= {name: flags for name in group}
-    generated = [name for name in sources if name.startswith(f"{PORTABLE}/")]
+        units.append(Unit(str(path), files, flags))
+    generated = [name for unit in units for name in unit.files if name.startswith(f"{PORTABLE}/")]
     subprocess.run(["ninja", "-C", PORTABLE, *(os.path.relpath(name, PORTABLE) for name in generated)], check=True,
                    stdout=subprocess.DEVNULL)
-    return sources
+    return units
 
 
 def libraries_for(target):
@@ -80,12 +90,21 @@ def libraries_for(target):
     return folder, all((folder / name).exists() for name in ("libsqlite3.a", "libz.a"))
 
 
-def compile_file(source, flags, target, output):
-    """Compiles a file into `output`, or only checks it if the target cannot link. Returns the reason of a failure."""
-    made = ["-O1", "-c", source, "-o", output] if libraries_for(target)[1] else ["-fsyntax-only", source]
+def compile_source(source, flags, target, output=None):
+    """Compiles a source into `output`, or only checks it. Returns the reason of a failure."""
+    made = ["-O1", "-c", source, "-o", output] if output else ["-fsyntax-only", source]
     command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], *flags, *made]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else first_error(done.stderr)
+
+
+def compile_unit(unit, target, output):
+    """Compiles a unit, and the files of one that fails by themselves. Returns {file: reason} of those that fail."""
+    problem = compile_source(unit.source, unit.flags, target, output)
+    if not problem:
+        return {}
+    alone = {name: compile_source(name, unit.flags, target) for name in unit.files}
+    return {name: reason for name, reason in alone.items() if reason} or {unit.source: problem}
 
 
 def link(target, objects, program):
@@ -101,17 +120,18 @@ def link(target, objects, program):
 def compile_port(target, options):
     folder = SOURCE / "build/ports" / target
     folder.mkdir(parents=True, exist_ok=True)
-    sources = {name: flags for name, flags in list_sources().items() if re.search(options.files, name)}
-    port = Port(target, len(sources))
-    outputs = {name: folder / f"{number}.o" for number, name in enumerate(sorted(sources))}
+    units = [unit for unit in list_units() if any(re.search(options.files, name) for name in unit.files)]
+    port = Port(target, sum(len(unit.files) for unit in units))
+    can_link = libraries_for(target)[1]
+    objects = [str(folder / f"{number}.o") if can_link else None for number in range(len(units))]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        problems = pool.map(lambda name: compile_file(name, sources[name], target, outputs[name]), outputs)
-        named = {str(pathlib.Path(name).relative_to(SOURCE)).replace("build/portable/", ""): name for name in outputs}
-        port.failed = {name: problem for name, problem in zip(named, problems) if problem}
+        for failed in pool.map(lambda unit, output: compile_unit(unit, target, output), units, objects):
+            named = {str(pathlib.Path(name).relative_to(SOURCE)).replace("build/portable/", ""): name for name in failed}
+            port.failed |= {name: failed[path] for name, path in named.items()}
     if port.failed or options.files:
         port.link_problem = "files fail" if port.failed else ""
         return port
-    port.link_problem = link(target, list(map(str, outputs.values())), str(folder / "ringscope"))
+    port.link_problem = link(target, objects, str(folder / "ringscope"))
     port.linked = not port.link_problem
     return port
 
