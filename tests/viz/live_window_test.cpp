@@ -175,7 +175,7 @@ TEST_F(LiveWindowTest, ARunThatIsStoppedBeforeItSaysHelloOnlyEnds) {
                    [&] { states.push_back(window.engine().state()); });
   window.startRun(longRun());
   window.engine().stop();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 60000));
   EXPECT_EQ(states, (std::vector{State::kStarting, State::kStopping, State::kIdle}));
   EXPECT_FALSE(window.engine().sentence().contains("killed"))
       << window.engine().sentence().toStdString();

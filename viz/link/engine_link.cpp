@@ -125,9 +125,12 @@ void EngineLink::stop() {
     process_.kill();
     return;
   }
-  setState(State::kStopping, "stopping");
+  const bool starting = state_ == State::kStarting;
+  setState(State::kStopping,
+           starting ? "stopping as soon as the engine has started; Stop ends it now" : "stopping");
   process_.send(control::Stop{});
-  deadline_.start(5000);
+  // An engine that starts loads LibTorch before it can read. A busy machine takes long for it.
+  deadline_.start(starting ? 30'000 : 5'000);
 }
 
 void EngineLink::handleChunk(const traces::Chunk& chunk) {

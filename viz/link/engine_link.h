@@ -38,7 +38,8 @@ class EngineLink : public QObject {
   /// Asks a paused run what it holds; the answer comes as tensorsListed().
   void listTensors();
   void step(traces::control::StepUnit unit);
-  /// Asks for a clean stop; a second call, or 5 s without one, kills.
+  /// Asks for a clean stop; a second call kills, as do 5 s without a stop (30 s of an engine that
+  /// is starting).
   void stop();
 
   State state() const { return state_; }
