@@ -5,11 +5,13 @@
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
+#include "tests/support/trace_builder.h"
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
 #include "viz/scene/position_rows.h"
+#include "viz/scene/run_words.h"
 #include "viz/views/coverage/coverage_scene.h"
 #include "viz/views/diff/diff_scene.h"
 #include "viz/views/diff/error_map_scene.h"
@@ -229,6 +231,16 @@ TEST(ForeignSceneTest, AttentionWithoutBlocksIsNotSaidToAttendNothing) {
     }
     EXPECT_EQ(ring.sentence.find("attends nothing"), std::string::npos) << ring.sentence;
   }
+}
+
+TEST(ForeignSceneTest, TheHeadlineSaysWhatIsNotKnownOfAttention) {
+  const test::RecordingCopy copy(test::inSources("tests/reference/hand_recording"));
+  EXPECT_TRUE(runHeadline(*withoutMask(copy), false).ends_with(", mask not known"));
+  EXPECT_TRUE(
+      runHeadline(
+          *test::makeTrace("run command=import cp=2 seq_len=8\nnote framework \"transformers\"\n"),
+          false)
+          .ends_with(" · no attention recorded"));
 }
 
 TEST(ForeignSceneTest, AJobWithoutMemoryIsNotToldToRecordItself) {

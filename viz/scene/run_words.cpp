@@ -3,6 +3,7 @@
 
 #include "traces/analysis/diff/summary.h"
 #include "traces/analysis/doctor/diagnosis.h"
+#include "traces/analysis/report/sharing_words.h"
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/shared_cores.h"
 #include "traces/format/trace/trace.h"
@@ -46,10 +47,13 @@ std::string runHeadline(const traces::Trace& trace, bool live) {
     const auto imported = traces::importedFrom(trace);
     return imported ? describe(*imported) : "";
   }
-  return run->model.name + ", " + describeCount(run->model.layers, "layer") + " · " +
-         describeCount(run->seq_len, "token") + " · " + describeCount(run->worldSize(), "rank") +
-         " · " + name(run->strategy) + ", " + name(traces::chosenBalance(*run)) + ", " +
-         name(run->mask);
+  const std::string words = run->model.name + ", " + describeCount(run->model.layers, "layer") +
+                            " · " + describeCount(run->seq_len, "token") + " · " +
+                            describeCount(run->worldSize(), "rank") + " · ";
+  const auto sharing = traces::describeSharing(trace);
+  if (!sharing) return words + "no attention recorded";
+  return words + sharing->strategy.value_or("sharing not known") + ", " +
+         name(traces::chosenBalance(*run)) + ", " + sharing->mask.value_or("mask not known");
 }
 
 std::string runStatus(const traces::Trace& trace, const StatusSources& sources) {

@@ -1,39 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/report/summary.h"
 
-#include "traces/analysis/verify/recompute/gather.h"
+#include "traces/analysis/report/sharing_words.h"
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/ending.h"
-#include "traces/format/trace/framework.h"
 #include "traces/format/trace/hang.h"
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/lacks.h"
-#include "traces/format/trace/observed_model.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// Reports whether the recording says how attention was sharded. If a foreign job recorded no
-/// attention, the values in its run description are only defaults.
-bool knowsAttention(const Trace& trace) {
-  const RecordedLayers layers = recordedLayers(trace);
-  return !isForeign(trace) || !layers.with_values.empty() || layers.without_values > 0;
-}
-
 /// Describes how attention was sharded: "train · ring · cp 4 · balance none · …".
 std::string runLine(const Trace& trace, const nlohmann::json& run) {
-  const bool is_shared = !isForeign(trace) || run.value("cp", 0) > 1;
-  const bool has_mask = !isForeign(trace) || !trace.intents().empty();
-  if (!knowsAttention(trace)) return run.value("command", "") + " · no attention recorded";
+  const auto sharing = describeSharing(trace);
+  if (!sharing) return run.value("command", "") + " · no attention recorded";
   const std::string balance = run["balance"].is_string() ? run.value("balance", "") : "by mask";
-  return run.value("command", "") + " · " +
-         (is_shared ? run.value("strategy", "") : "sharing not known") + " · cp " +
-         std::to_string(run.value("cp", 0)) + " · balance " + balance + " · mask " +
-         (has_mask ? run.value("mask", "") : "not known") + " · " + run.value("dtype", "") +
-         " · length " + std::to_string(run.value("seq_len", std::int64_t{0})) + " · capture " +
+  return run.value("command", "") + " · " + sharing->strategy.value_or("sharing not known") +
+         " · cp " + std::to_string(run.value("cp", 0)) + " · balance " + balance + " · mask " +
+         sharing->mask.value_or("not known") + " · " + run.value("dtype", "") + " · length " +
+         std::to_string(run.value("seq_len", std::int64_t{0})) + " · capture " +
          run.value("capture", "");
 }
 
