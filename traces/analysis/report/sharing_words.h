@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// The strategy and the mask of attention, as far as the recording tells them. Of a foreign job it
-/// may lack either.
+/// The strategy and the mask of attention, as far as the recording tells them. A foreign job may
+/// lack either.
 struct SharingWords {
   std::optional<std::string> strategy;
   std::optional<std::string> mask;
