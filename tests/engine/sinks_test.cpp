@@ -13,6 +13,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/files.h"
 #include "tests/support/largest_difference.h"
+#include "traces/format/safetensors/safetensors.h"
 
 namespace ringscope::engine {
 namespace {
@@ -94,6 +95,25 @@ TEST(SinksTest, GradientsAreThoseOfAutogradThroughASoftmaxWithOneMoreKey) {
   EXPECT_LT(test::largestDifference(g.dv, leaves[2].grad()), 1e-12);
   EXPECT_LT(test::largestDifference(sinkGradient(in.sinks, in.dout, result), leaves[3].grad()),
             1e-12);
+}
+
+/// The files hold what the eager function of Transformers gives for layers of GPT-OSS.
+TEST(SinksTest, EveryStrategyEqualsGptOssOfTransformers) {
+  for (const std::string file : {"gpt_oss", "gpt_oss_window"}) {
+    const std::string path = test::reference("attention/" + file + ".safetensors");
+    const AttendInput in = AttendInput::load(path);
+    const auto exact = traces::SafeTensorsFile::read(path);
+    for (const char* strategy : {"ring", "all_gather", "ulysses", "hybrid"}) {
+      AttendConfig config = test::attendConfig(4);
+      config.strategy = traces::parse<traces::Strategy>(strategy);
+      Gate gate(4);
+      const auto outcome = attend(in, config, gate);
+      for (const char* name : {"out", "lse", "dq", "dk", "dv", "dsinks"})
+        EXPECT_LT(test::largestDifference(outcome.tensors.at(name), toTensor(exact.at(name), name)),
+                  2e-5)
+            << name << " of " << file << " by " << strategy;
+    }
+  }
 }
 
 TEST(SinksTest, ASinkFarBelowAllScoresChangesNothing) {
