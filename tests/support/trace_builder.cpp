@@ -120,6 +120,7 @@ void addIntent(Trace& trace, const Line& line) {
   IntentRecord intent;
   intent.train_step = static_cast<std::int32_t>(line.integer("step", 0));
   intent.ranks = line.ranks(line.value("ranks"));
+  intent.microbatch = line.microbatch();
   intent.mask = line.named("mask", intent.mask);
   intent.window = line.integer("window", 0);
   intent.balance = line.named("balance", intent.balance);

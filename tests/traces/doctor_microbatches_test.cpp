@@ -74,7 +74,7 @@ TEST(ProcessGroupRuleTest, AHopStaysWithinTheGroupOfItsMicrobatch) {
 
 TEST(ProcessGroupRuleTest, ARuleOfWholeStepsSaysThatGroupsChange) {
   const RuleResult answer =
-      test::answerFrom("cp_not_applied", std::string(kChangingGroups) + "end\n");
+      test::answerFrom("balance_without_causal", std::string(kChangingGroups) + "end\n");
   EXPECT_EQ(answer.verdict, Verdict::kNotObservable);
   EXPECT_NE(answer.would_settle.find("change from microbatch to microbatch"), std::string::npos)
       << answer.would_settle;

@@ -11,6 +11,7 @@
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/trace/sequence_groups.h"
 #include "traces/plan/balance.h"
 
 namespace ringscope::traces {
@@ -64,16 +65,18 @@ bool countParts(const std::vector<double>& ids, const std::vector<TokenIndex>& t
 
 /// Finds a cp group whose position ids, all of them, count equal parts in order.
 std::optional<Finding> positionsInOrder(const Trace& trace) {
-  std::map<std::pair<std::int32_t, const GroupRecord*>, std::pair<bool, const TensorRecord*>> all;
+  std::map<std::pair<StepMicrobatch, const GroupRecord*>, std::pair<bool, const TensorRecord*>> all;
+  const GroupsByMicrobatch groups(trace);
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != TensorKind::kPositionIds) continue;
-    const GroupRecord* cp = trace.groupContaining(tensor.rank, GroupAxis::kCp);
-    const ShardRecord* shard = trace.findShard("input_ids", tensor.place.train_step, tensor.rank);
+    const StepMicrobatch at{tensor.place.train_step, tensor.microbatch};
+    const GroupRecord* cp = groups.group(tensor.rank, at.train_step, at.microbatch);
+    const ShardRecord* shard =
+        trace.findShard("input_ids", at.train_step, tensor.rank, at.microbatch);
     const auto ids = trace.values(tensor);
     if (!cp || cp->members.size() < 2 || !shard || !ids) continue;
     const auto seat = std::ranges::find(cp->members, tensor.rank) - cp->members.begin();
-    auto& [holds, first] =
-        all.try_emplace({tensor.place.train_step, cp}, true, &tensor).first->second;
+    auto& [holds, first] = all.try_emplace({at, cp}, true, &tensor).first->second;
     holds = holds && countParts(*ids, tokensIn(*shard, ids->size()), seat);
   }
   for (const auto& [group, result] : all)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/trace/framework.h"
@@ -24,7 +26,9 @@ RuleResult Rule::check(const Readings& readings) const {
 
 bool lacksGroups(const Trace& trace) {
   const auto& run = trace.run();
-  return run && run->command == Command::kImport && trace.groups().empty() &&
+  const bool only_others = std::ranges::all_of(
+      trace.groups(), [](const GroupRecord& group) { return group.axis == GroupAxis::kOther; });
+  return run && run->command == Command::kImport && only_others &&
          (run->dp > 1 || run->tp > 1 || run->cp > 1);
 }
 
@@ -46,6 +50,9 @@ RuleResult undecided(std::string would_settle) {
 }
 RuleResult undecided(std::string would_settle, Remedy remedy) {
   return {Verdict::kNotObservable, {}, std::move(would_settle), false, {remedy}};
+}
+std::optional<RuleResult> answerWithoutAnyCp(const Trace& trace) {
+  return trace.microbatchGroups().empty() ? answerWithoutCp(trace) : std::nullopt;
 }
 std::optional<RuleResult> answerWithoutCp(const Trace& trace) {
   if (hasOneCpRank(trace)) return clear();

@@ -59,6 +59,8 @@ RuleResult undecided(std::string would_settle, Remedy remedy);
 /// Returns the answer of a rule about cp ranks if their number settles it. The rule is clear with
 /// one cp rank, and not observable when the ranks of a sequence are unknown.
 std::optional<RuleResult> answerWithoutCp(const Trace& trace);
+/// Returns the same for a rule that judges each microbatch by its own groups.
+std::optional<RuleResult> answerWithoutAnyCp(const Trace& trace);
 /// Returns the same for a rule about a mistake that only jobs of other programs make, which is not
 /// observable in runs of RingScope.
 std::optional<RuleResult> answerWithoutJob(const Trace& trace);

@@ -98,6 +98,8 @@ WorldRank rankOfWorstRow(const Trace& trace, const DiffRecord& diff) {
   const auto cp = worstCpRank(diff);
   const RunSpec* run = trace.run();
   if (!cp || !run) return WorldRank::none();
+  // A diff is of a whole step, so its parts are of no one group when groups change.
+  if (!trace.microbatchGroups().empty()) return WorldRank::none();
   if (run->dp * run->tp == 1) return WorldRank::of(static_cast<int>(*cp));
   if (diff.rows.shape.size() != 3 || diff.rows.rows_a_code <= 0 || diff.worst_index.size() != 3 ||
       diff.rows.shape[0] < run->dp)

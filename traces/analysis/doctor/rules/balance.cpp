@@ -10,6 +10,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/token_runs.h"
+#include "traces/format/trace/sequence_groups.h"
 #include "traces/plan/run_rules.h"
 #include "traces/plan/shard_layout.h"
 
@@ -102,14 +103,16 @@ struct DealtTokens {
 };
 
 /// Returns nullopt for a shard that is not a rank's part of a sequence, or lacks a record.
-std::optional<DealtTokens> dealtTokens(const Trace& trace, const ShardRecord& shard) {
+std::optional<DealtTokens> dealtTokens(const Trace& trace, const GroupsByMicrobatch& groups,
+                                       const ShardRecord& shard) {
   const auto length = fullLength(shard);
   if (!isOfTokens(shard) || !shard.sharded || !length || shard.global_from_local.empty())
     return std::nullopt;
   // A rank that holds the whole sequence was dealt nothing.
   if (shard.local_shape == shard.full_shape) return std::nullopt;
-  const DealtTokens dealt{&shard, trace.groupContaining(shard.rank, GroupAxis::kCp),
-                          trace.intent(shard.train_step, shard.rank), *length};
+  const DealtTokens dealt{
+      &shard, groups.group(shard.rank, shard.train_step, shard.microbatch),
+      trace.intent(shard.train_step, shard.rank, Layer::none(), shard.microbatch), *length};
   if (!dealt.group || !dealt.meant) return std::nullopt;
   return dealt;
 }
@@ -118,7 +121,8 @@ std::optional<DealtTokens> dealtTokens(const Trace& trace, const ShardRecord& sh
 std::string describeWork(const Trace& trace, const DealtTokens& of) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const WorldRank rank : of.group->members) {
-    const ShardRecord* shard = trace.findShard(of.shard->buffer, of.shard->train_step, rank);
+    const ShardRecord* shard =
+        trace.findShard(of.shard->buffer, of.shard->train_step, rank, of.shard->microbatch);
     if (!shard) continue;
     const double pairs = causalPairs(shard->global_from_local, *of.meant);
     least = std::min(least, pairs);
@@ -150,24 +154,26 @@ Finding cutDocuments(const Trace& trace, const DealtTokens& of) {
 }  // namespace
 
 RuleResult checkBalanceCutsDocuments(const Trace& trace) {
-  if (const auto answer = answerWithoutCp(trace)) return *answer;
+  if (const auto answer = answerWithoutAnyCp(trace)) return *answer;
   bool compared = false;
   DealtDocuments documents;
-  for (const ShardRecord& shard : trace.shards()) {
-    const auto of = dealtTokens(trace, shard);
-    if (!of) continue;
-    if (!dealsDocuments(of->meant->balance)) {
+  const GroupsByMicrobatch groups(trace);
+  for (const auto* shards : {&trace.shards(), &trace.microbatchShards()})
+    for (const ShardRecord& shard : *shards) {
+      const auto of = dealtTokens(trace, groups, shard);
+      if (!of) continue;
+      if (!dealsDocuments(of->meant->balance)) {
+        compared = true;
+        continue;
+      }
+      const auto& members = of->group->members;
+      const auto seat = std::ranges::find(members, shard.rank) - members.begin();
+      const auto right = documents.runs(*of->meant, of->length, static_cast<int>(members.size()),
+                                        GroupRank::of(seat));
+      if (!right || right->empty()) continue;
       compared = true;
-      continue;
+      if (joinedInOrder(shard.global_from_local) != *right) return found(cutDocuments(trace, *of));
     }
-    const auto& members = of->group->members;
-    const auto seat = std::ranges::find(members, shard.rank) - members.begin();
-    const auto right = documents.runs(*of->meant, of->length, static_cast<int>(members.size()),
-                                      GroupRank::of(seat));
-    if (!right || right->empty()) continue;
-    compared = true;
-    if (joinedInOrder(shard.global_from_local) != *right) return found(cutDocuments(trace, *of));
-  }
   if (compared) return clear();
   return notObservable(
       "needs each rank's tokens, and the balance and documents that were declared");

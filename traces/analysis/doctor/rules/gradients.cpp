@@ -194,14 +194,13 @@ std::optional<Finding> unclippedSum(const Trace& trace) {
   return std::nullopt;
 }
 
-/// Reports whether a rank posts a sum of gradients over ranks of its sequence after this time.
+/// Reports whether a rank posts a sum of gradients over ranks of its sequences after this time.
 bool sumsLater(const Trace& trace, const Event& clip) {
-  const GroupRecord* cp = trace.groupContaining(clip.rank, GroupAxis::kCp);
-  return cp && std::ranges::any_of(trace.events(clip.rank), [&](const Event& event) {
-           return event.kind == EventKind::kCollective && event.payload == Payload::kGrads &&
-                  event.place.train_step == clip.place.train_step &&
-                  event.begin_ns >= clip.end_ns && groupWithin(trace, event, *cp);
-         });
+  return std::ranges::any_of(trace.events(clip.rank), [&](const Event& event) {
+    return event.kind == EventKind::kCollective && event.payload == Payload::kGrads &&
+           event.place.train_step == clip.place.train_step && event.begin_ns >= clip.end_ns &&
+           groupWithinStep(trace, event);
+  });
 }
 
 /// Finds a clipping that made a rank's gradients smaller before their sum.

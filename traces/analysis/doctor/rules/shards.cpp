@@ -196,22 +196,26 @@ Finding cpNotAppliedFinding(const ShardRecord& shard, const TokenCounts& part, s
 }  // namespace
 
 RuleResult checkCpNotApplied(const Trace& trace) {
-  if (const auto answer = answerWithoutCp(trace)) return *answer;
+  if (const auto answer = answerWithoutAnyCp(trace)) return *answer;
   bool compared = false;
-  for (const ShardRecord& shard : trace.shards()) {
-    const GroupRecord* group = trace.groupContaining(shard.rank, GroupAxis::kCp);
-    const TokenCounts part = tokenCounts(shard);
-    if (!isOfTokens(shard) || !shard.sharded || !group || group->members.size() < 2 || part.all < 2)
-      continue;
-    compared = true;
-    if (part.own < part.all) continue;
-    std::size_t whole = 0;
-    for (const WorldRank rank : group->members) {
-      const ShardRecord* other = trace.findShard(shard.buffer, shard.train_step, rank);
-      if (other && tokenCounts(*other).own >= part.all) ++whole;
+  const GroupsByMicrobatch groups(trace);
+  for (const auto* shards : {&trace.shards(), &trace.microbatchShards()})
+    for (const ShardRecord& shard : *shards) {
+      const GroupRecord* group = groups.group(shard.rank, shard.train_step, shard.microbatch);
+      const TokenCounts part = tokenCounts(shard);
+      if (!isOfTokens(shard) || !shard.sharded || !group || group->members.size() < 2 ||
+          part.all < 2)
+        continue;
+      compared = true;
+      if (part.own < part.all) continue;
+      std::size_t whole = 0;
+      for (const WorldRank rank : group->members) {
+        const ShardRecord* other =
+            trace.findShard(shard.buffer, shard.train_step, rank, shard.microbatch);
+        if (other && tokenCounts(*other).own >= part.all) ++whole;
+      }
+      return found(cpNotAppliedFinding(shard, part, whole, group->members.size()));
     }
-    return found(cpNotAppliedFinding(shard, part, whole, group->members.size()));
-  }
   return compared ? clear()
                   : notObservable("needs how the tokens of ranks were cut that share a sequence");
 }
