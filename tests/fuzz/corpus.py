@@ -111,6 +111,15 @@ def nsight_export():
         return path.read_bytes()
 
 
+def debug_mode_log():
+    """A real log of DebugMode, with the first record of each operator."""
+    log = json.loads((HERE.parent / "reference" / "debug_mode" / "rank0.json").read_text(encoding="utf-8"))
+    first = {}
+    for call in log["logs"]:
+        first.setdefault(call.get("op_name") or call["tag"], call)
+    return json.dumps({**log, "logs": list(first.values())}).encode()
+
+
 def main(folder):
     recording = sample(Format(HERE.parent.parent / "traces" / "FORMAT.md"))
     chunks = recording.chunks()
@@ -126,6 +135,7 @@ def main(folder):
         "pickle": pickles(),
         "inspector": [inspector_log()],
         "nsight": [nsight_export()],
+        "debug_mode": [debug_mode_log()],
         "inflate": [gzip.compress(text, level) for text in (b"", b"a", pickles()[0]) for level in (0, 6)],
         "serve": [b"ssh://a@[::1]:22/~/b%20c", b"shell://sh%20-c/x", cases_frames.chunk_frame(chunks[0])] + [
             cases_frames.said(document) for document in (

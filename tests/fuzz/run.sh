@@ -4,7 +4,7 @@
 # Usage: run.sh SOURCE BUILD [SECONDS [TARGET…]]
 set -euo pipefail
 source=$1 build=$2 seconds=${3:-12}
-pairs=("chunk safetensors" "json frame" "recording line" "profile pickle" "inflate inspector" "nsight serve")
+pairs=("chunk safetensors" "json frame" "recording line" "profile pickle" "inflate inspector" "nsight serve" debug_mode)
 [ $# -gt 3 ] && pairs=("${*:4}")
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1\ -g1 \
   -DCMAKE_CXX_COMPILER=clang++-14 -DRINGSCOPE_ENGINE=OFF -DRINGSCOPE_GUI=OFF -DRINGSCOPE_TESTS=OFF \

@@ -64,6 +64,12 @@ bool beginsAsNsight(std::span<const std::uint8_t> head);
 std::vector<std::string> filesOfNsight(const std::string& folder);
 std::shared_ptr<ChunkSource> openNsight(const std::string& path);
 
+/// Recognise, find and open logs of PyTorch's DebugMode, as DebugMode.save_logs writes them: one
+/// log, or a folder with one log per rank. A log has an order and no times.
+bool beginsAsDebugMode(std::span<const std::uint8_t> head);
+std::vector<std::string> filesOfDebugMode(const std::string& folder);
+std::shared_ptr<ChunkSource> openDebugMode(const std::string& path);
+
 /// Find and open a folder that holds files of several of the formats above except RingScope's own.
 /// They are one job. The format that tells most about a rank gives its calls.
 std::vector<std::string> filesOfMixed(const std::string& folder);

@@ -17,6 +17,8 @@ constexpr Format kFormats[] = {
      openKineto, filesOfKineto},
     {"dumps of PyTorch's Flight Recorder (a file, or a folder with one of each rank)",
      beginsAsFlightRecorder, openFlightRecorder, filesOfFlightRecorder},
+    {"logs of PyTorch's DebugMode (a file, or a folder with one of each rank)", beginsAsDebugMode,
+     openDebugMode, filesOfDebugMode},
     {"logs of NCCL's Inspector (a file, or a folder with one of each rank)", beginsAsNcclInspector,
      openNcclInspector, filesOfNcclInspector},
     {"SQLite exports of Nsight Systems (a file, or a folder with one of each rank)", beginsAsNsight,

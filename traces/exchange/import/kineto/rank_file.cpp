@@ -25,20 +25,6 @@ bool isBackward(std::string_view operation) {
   return operation.starts_with("autograd::engine::evaluate_function");
 }
 
-EventKind stageKind(std::string_view operation) {
-  if (operation.starts_with("aten::embedding")) return EventKind::kEmbed;
-  if (operation.starts_with("aten::cross_entropy_loss")) return EventKind::kLoss;
-  if (operation.starts_with("Optimizer.step#")) return EventKind::kOptimizer;
-  return EventKind::kAttend;
-}
-
-/// Reports whether an operator shows which part of a model runs.
-bool showsTheModel(std::string_view operation) {
-  return operation.starts_with("aten::embedding") ||
-         operation.starts_with("aten::cross_entropy_loss") ||
-         (operation.starts_with("aten::") && operation.find("attention") != std::string::npos);
-}
-
 class RankFileReader {
  public:
   explicit RankFileReader(const std::string& path) { file_.path = path; }
@@ -87,7 +73,7 @@ class RankFileReader {
 
   static Seen seenStage(const KinetoEvent& event) {
     Seen stage = seen(event);
-    stage.stage = stageKind(event.name);
+    stage.stage = operatorStage(event.name).value_or(EventKind::kAttend);
     stage.names_backward = namesBackward(event.name);
     return stage;
   }
@@ -98,7 +84,7 @@ class RankFileReader {
       return !file_.has_kernels || event.has_collective || isAttentionKernel(event.name);
     return event.category == "user_annotation" ||
            (event.category == "cpu_op" &&
-            (isCommunication(event.name) || isBackward(event.name) || showsTheModel(event.name)));
+            (isCommunication(event.name) || isBackward(event.name) || operatorStage(event.name)));
   }
 
   void take(const KinetoEvent& event) {
@@ -109,7 +95,7 @@ class RankFileReader {
     if (event.name == "record_param_comms") return takeComm(event);
     if (isBackward(event.name))
       file_.backward[event.thread].push_back({event.begin_ns, event.end_ns});
-    else if (showsTheModel(event.name))
+    else if (operatorStage(event.name))
       file_.operators.push_back(seenStage(event));
   }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "traces/exchange/import/format.h"
 #include "traces/exchange/import/mixed/beside_recording.h"
+#include "traces/exchange/import/mixed/group_names.h"
 #include "traces/exchange/import/profile/formats.h"
 #include "traces/exchange/waits/who_waits.h"
 #include "traces/format/core/error.h"
@@ -24,23 +23,16 @@ struct JobFormat {
 constexpr std::array kJobFormats = {JobFormat{filesOfKineto, readKineto},
                                     JobFormat{filesOfNsight, readNsight},
                                     JobFormat{filesOfNcclInspector, readNcclInspector},
-                                    JobFormat{filesOfFlightRecorder, readFlightRecorder}};
+                                    JobFormat{filesOfFlightRecorder, readFlightRecorder},
+                                    JobFormat{filesOfDebugMode, readDebugMode}};
 
 /// Gives all jobs the world size that files state, or the largest one that is inferred. A group
 /// that an importer made of all ranks grows with it.
 void agreeOnWorldSize(std::vector<ProfiledJob>& jobs) {
   std::int32_t size = 0;
   for (const ProfiledJob& job : jobs) size = std::max(size, job.ranks.front().world_size);
-  for (ProfiledJob& job : jobs) {
-    if (!job.infers_world_size) continue;
-    for (ProfiledRank& rank : job.ranks) {
-      for (NamedGroup& group : rank.groups)
-        if (group.name == "default_pg" && std::ssize(group.members) == rank.world_size)
-          for (std::int32_t r = rank.world_size; r < size; ++r)
-            group.members.push_back(WorldRank::of(r));
-      rank.world_size = size;
-    }
-  }
+  for (ProfiledJob& job : jobs)
+    if (job.infers_world_size) setWorldSize(job, size);
 }
 
 /// Clears numbers of calls. The numbers of different tools are not comparable, so calls are matched
@@ -48,34 +40,6 @@ void agreeOnWorldSize(std::vector<ProfiledJob>& jobs) {
 void clearNumbers(ProfiledJob& job) {
   for (ProfiledRank& rank : job.ranks)
     for (Call& call : rank.calls) call.sequence = -1;
-}
-
-/// Gives groups whose members were inferred those of the group of that name in `named`.
-void takeMembers(const ProfiledJob& named, ProfiledJob& job) {
-  for (ProfiledRank& rank : job.ranks)
-    for (NamedGroup& group : rank.groups)
-      for (const ProfiledRank& other : named.ranks)
-        for (const NamedGroup& known : other.groups)
-          if (known.name == group.name && std::ranges::count(known.members, rank.rank) > 0)
-            group.members = known.members;
-}
-
-/// Formats name the same process group differently. Gives the groups of `job` the names of the
-/// groups with the same members in `named`, where these are unique.
-void renameGroups(const ProfiledJob& named, ProfiledJob& job) {
-  std::map<std::vector<WorldRank>, std::set<std::string>> names, own;
-  const auto collect = [](const ProfiledJob& from, auto& into) {
-    for (const ProfiledRank& rank : from.ranks)
-      for (const NamedGroup& group : rank.groups) into[group.members].insert(group.name);
-  };
-  collect(named, names);
-  collect(job, own);
-  for (ProfiledRank& rank : job.ranks)
-    for (NamedGroup& group : rank.groups) {
-      const auto found = names.find(group.members);
-      if (found != names.end() && found->second.size() == 1 && own[group.members].size() == 1)
-        group.name = *found->second.begin();
-    }
 }
 
 /// Adds the ranks of `other` that `job` does not have, and what `other` says about the job.

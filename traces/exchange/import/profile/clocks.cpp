@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
+#include <optional>
 
 #include "traces/exchange/import/profile/job.h"
 #include "traces/exchange/waits/who_waits.h"
@@ -29,7 +29,8 @@ bool needsAllRanks(const std::string& name) {
 
 std::vector<Side> sidesOf(const ProfiledJob& job) {
   std::vector<Side> sides;
-  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank)
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    if (!job.ranks[rank].has_times) continue;
     for (const Call& call : job.ranks[rank].calls) {
       const bool all = call.kind == EventKind::kCollective && needsAllRanks(call.name);
       if (call.flow == 0 || (call.kind == EventKind::kCollective && !all)) continue;
@@ -39,9 +40,26 @@ std::vector<Side> sidesOf(const ProfiledJob& job) {
                        call.completes && (all || call.kind == EventKind::kReceive),
                        all || call.kind == EventKind::kSend});
     }
+  }
   std::ranges::stable_sort(sides, {}, &Side::flow);
   return sides;
 }
+
+/// The ranks that matched calls join, directly or over other ranks.
+class JoinedRanks {
+ public:
+  explicit JoinedRanks(std::size_t count) : parents_(count) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+  }
+  std::size_t root(std::size_t rank) {
+    while (parents_[rank] != rank) rank = parents_[rank] = parents_[parents_[rank]];
+    return rank;
+  }
+  void join(std::size_t one, std::size_t other) { parents_[root(one)] = root(other); }
+
+ private:
+  std::vector<std::size_t> parents_;
+};
 
 /// Bounds on the ranks' shifts: the shift of `earlier` exceeds that of `later` by at most the
 /// value.
@@ -60,7 +78,13 @@ class Bounds {
     return std::ranges::all_of(most_,
                                [](const auto& bound) { return bound.second >= -kClockSlackNs; });
   }
-  const std::set<std::size_t>& ranks() const { return ranks_; }
+  void joinRanks(JoinedRanks& joined) const {
+    for (const auto& [pair, most] : most_) joined.join(pair.first, pair.second);
+  }
+  /// Requires that the clocks of two ranks stay as they are.
+  void fix(std::size_t one, std::size_t other) {
+    for (const auto& pair : {std::pair(one, other), std::pair(other, one)}) most_[pair] = 0;
+  }
 
   /// Returns the largest shifts up to 0 that keep all bounds; empty when there are none.
   std::vector<std::int64_t> shifts(std::size_t count) const {
@@ -85,7 +109,6 @@ class Bounds {
     constexpr std::size_t kFew = 8;
     const auto add = [&](const Side& needed, const Side& other) {
       if (needed.rank == other.rank || !needed.is_needed || !other.needs_others) return;
-      ranks_.insert({needed.rank, other.rank});
       const std::int64_t most = other.end_ns - needed.began_ns;
       const auto [at, is_new] = most_.try_emplace({needed.rank, other.rank}, most);
       if (!is_new) at->second = std::min(at->second, most);
@@ -104,7 +127,6 @@ class Bounds {
   }
 
   std::map<std::pair<std::size_t, std::size_t>, std::int64_t> most_;
-  std::set<std::size_t> ranks_;
 };
 
 void move(ProfiledRank& rank, std::int64_t shift_ns) {
@@ -124,26 +146,62 @@ void moveRanks(ProfiledJob& job, const std::vector<std::int64_t>& shifts) {
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     if (shifts[i] == 0) continue;
     move(job.ranks[i], shifts[i]);
-    job.lacks.push_back("the clock of rank " + toString(job.ranks[i].rank) +
-                        " is ahead: its times were moved back by " + describeDuration(-shifts[i]) +
+    const bool ahead = shifts[i] < 0;
+    job.lacks.push_back("the clock of rank " + toString(job.ranks[i].rank) + " is " +
+                        (ahead ? "ahead: its times were moved back by "
+                               : "behind: its times were moved forward by ") +
+                        describeDuration(std::abs(shifts[i])) +
                         ", the least by which no call ends at one rank before it begins "
                         "at another");
   }
 }
 
+/// Says which ranks' clocks no call compares with those of most ranks, or of the rank `fixed`.
+void sayAlone(ProfiledJob& job, JoinedRanks& joined, std::optional<std::size_t> fixed) {
+  constexpr const char* kWhy =
+      ", because no completed message or collective that waits for all ranks joins them to others";
+  std::map<std::size_t, std::vector<WorldRank>> parts;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i)
+    if (job.ranks[i].has_times) parts[joined.root(i)].push_back(job.ranks[i].rank);
+  const auto largest =
+      std::ranges::max_element(parts, {}, [](const auto& part) { return part.second.size(); });
+  const std::size_t main = fixed ? joined.root(*fixed) : largest->first;
+  std::vector<WorldRank> alone;
+  for (const auto& [root, ranks] : parts) {
+    if (ranks.size() == 1 && (root != main || !fixed))
+      alone.push_back(ranks.front());
+    else if (root != main)
+      job.lacks.push_back("the times of " + describeRanks(ranks) +
+                          " are aligned with each other only" + kWhy);
+  }
+  std::ranges::sort(alone);
+  if (!alone.empty())
+    job.lacks.push_back("the times of " + describeRanks(alone) + " are by their own clocks" + kWhy);
+}
+
 }  // namespace
 
-void alignClocks(ProfiledJob& job) {
-  if (job.ranks.size() < 2) return;
-  const Bounds bounds(sidesOf(job));
-  if (!bounds.areKept()) moveRanks(job, bounds.shifts(job.ranks.size()));
-  std::vector<WorldRank> alone;
-  for (std::size_t i = 0; i < job.ranks.size(); ++i)
-    if (!bounds.ranks().contains(i)) alone.push_back(job.ranks[i].rank);
-  if (!alone.empty())
-    job.lacks.push_back("the times of " + describeRanks(alone) +
-                        " are by their own clocks, because no completed message or collective that "
-                        "waits for all ranks joins them to others");
+void alignClocks(ProfiledJob& job, const std::vector<WorldRank>& fixed) {
+  if (std::ranges::count(job.ranks, true, &ProfiledRank::has_times) < 2) return;
+  Bounds bounds(sidesOf(job));
+  JoinedRanks joined(job.ranks.size());
+  bounds.joinRanks(joined);
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    if (std::ranges::count(fixed, job.ranks[i].rank) == 0) continue;
+    if (first) bounds.fix(*first, i);
+    first = first.value_or(i);
+    joined.join(*first, i);
+  }
+  if (!bounds.areKept()) {
+    std::vector<std::int64_t> shifts = bounds.shifts(job.ranks.size());
+    // Bounds are differences, so the fixed ranks can stay where they are.
+    const std::int64_t moved = first && !shifts.empty() ? shifts[*first] : 0;
+    for (std::size_t i = 0; moved != 0 && i < shifts.size(); ++i)
+      if (joined.root(i) == joined.root(*first)) shifts[i] -= moved;
+    moveRanks(job, shifts);
+  }
+  sayAlone(job, joined, first);
 }
 
 }  // namespace ringscope::traces

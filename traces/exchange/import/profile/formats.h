@@ -14,5 +14,6 @@ ProfiledJob readKineto(const std::vector<std::string>& paths, bool alone);
 ProfiledJob readFlightRecorder(const std::vector<std::string>& paths, bool alone);
 ProfiledJob readNcclInspector(const std::vector<std::string>& paths, bool alone);
 ProfiledJob readNsight(const std::vector<std::string>& paths, bool alone);
+ProfiledJob readDebugMode(const std::vector<std::string>& paths, bool alone);
 
 }  // namespace ringscope::traces

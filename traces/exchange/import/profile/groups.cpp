@@ -36,6 +36,7 @@ class GroupTelling {
  public:
   explicit GroupTelling(ProfiledJob& job) : job_(job) {
     for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+      if (!job.ranks[r].has_times) continue;
       std::map<std::int64_t, std::size_t> of_thread;
       for (Call& call : job.ranks[r].calls) {
         if (call.kind != EventKind::kCollective || call.group >= 0) continue;

@@ -13,6 +13,7 @@ namespace {
 void checkTimes(const ProfiledJob& job) {
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
   for (const ProfiledRank& rank : job.ranks) {
+    if (!rank.has_times) continue;
     for (const Call& call : rank.calls) {
       first = std::min(first, call.posted_ns);
       last = std::max(last, call.end_ns);
@@ -60,7 +61,7 @@ void sayRanks(ProfiledJob& job) {
     job.lacks.push_back("the " + job.files + " of " + std::to_string(missing) + " of " +
                         describeCount(world_size, "rank") +
                         " are missing: open the folder that holds one of each");
-  if (job.ranks.size() > 1)
+  if (!job.is_aligned && std::ranges::count(job.ranks, true, &ProfiledRank::has_times) > 1)
     job.lacks.emplace_back(
         "times of ranks are compared by the clocks of their machines; on several machines these "
         "may differ");

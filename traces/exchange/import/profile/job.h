@@ -54,6 +54,7 @@ struct ProfiledRank {
   std::vector<Event> stages;  ///< other activities; times as in calls
   bool marks_steps = false;   ///< training steps are marked, so train_step is meaningful
   bool seen_late = false;     ///< begins and ends of calls are later than they were
+  bool has_times = true;      ///< otherwise times are only an order of calls and stages
 };
 
 /// A job as its ranks' files describe it.
@@ -64,6 +65,7 @@ struct ProfiledJob {
   bool infers_world_size = false;     ///< no file states the number of ranks
   bool has_own_numbers = false;       ///< calls are numbered by the tool, not by PyTorch
   bool infers_members = false;        ///< some files do not list the members of groups
+  bool is_aligned = false;            ///< times of ranks are those of one clock already
   std::vector<std::string> standing;  ///< where ranks stood when a dump was taken
   std::vector<std::string> lacks;     ///< information that these files lack, and what would supply
                                       ///< it
@@ -85,7 +87,8 @@ void checkOneJob(ProfiledJob& job);
 /// All ranks state one world size (checkOneJob).
 void sayRanks(ProfiledJob& job);
 
-/// Assigns a group to collectives whose group was not recorded. All calls of one thread get the
+/// Assigns a group to collectives whose group was not recorded, by the times of ranks that have
+/// them. All calls of one thread get the
 /// same group, because a thread of Gloo works for one group. The group is the largest of the rank's
 /// groups in which every member made the same calls at the same time. When more than two threads
 /// would work for one group, the later threads get a smaller one. Calls that match no group stay
@@ -105,9 +108,15 @@ bool mayBeOne(const Call& send, const Call& receive);
 /// Aligns the ranks' clocks as far as matched calls show that they differ. No member of a
 /// collective ends it before all others have posted it, and no receive ends before its send was
 /// posted. A rank whose calls contradict this is moved to an earlier time, by the least that
-/// resolves it. Appends a sentence about each moved rank, about ranks without a matched call, and
-/// about contradictions that no constant difference resolves, to `lacks`.
-void alignClocks(ProfiledJob& job);
+/// resolves it. The clocks of the ranks `fixed` stay as they are, so other ranks may move to a
+/// later time too. Appends a sentence about each moved rank, about ranks without a matched call,
+/// and about contradictions that no constant difference resolves, to `lacks`.
+void alignClocks(ProfiledJob& job, const std::vector<WorldRank>& fixed = {});
+
+/// Places the calls and stages of ranks whose files have no times, in their order. A matched call
+/// begins when the call of another rank begins, and entries between two matched calls are spread
+/// evenly. Without a rank that has times, the first rank's order begins at `start_ns`.
+void placeUntimed(ProfiledJob& job, std::int64_t start_ns);
 
 /// Finds the peer of messages of which only the peer's rank in an unknown group is recorded. The
 /// peer is the rank that posted the other side at about the same time; calls with only one possible

@@ -24,7 +24,10 @@ class ProfileSource {
     matchCollectives(job_, matched_);
     matchMessages(job_, matched_);
     sayRanks(job_);
-    alignClocks(job_);
+    if (!job_.is_aligned) {
+      alignClocks(job_);
+      placeUntimed(job_, given_start_ns_.value_or(0));
+    }
     if (given_start_ns_)
       start_ns_ = *given_start_ns_;
     else

@@ -45,6 +45,14 @@ bool isAttentionKernel(std::string_view name) {
          contains(name, "fmha_cutlass");
 }
 
+std::optional<EventKind> operatorStage(std::string_view name) {
+  if (name.starts_with("Optimizer.step#")) return EventKind::kOptimizer;
+  if (name.starts_with("aten::embedding")) return EventKind::kEmbed;
+  if (name.starts_with("aten::cross_entropy_loss")) return EventKind::kLoss;
+  if (name.starts_with("aten::") && contains(name, "attention")) return EventKind::kAttend;
+  return std::nullopt;
+}
+
 bool namesBackward(std::string_view name) {
   return contains(name, "backward") || contains(name, "bwd") || contains(name, "fmha_cutlassB");
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "traces/format/schema/event.h"
 
 namespace ringscope::traces {
 
@@ -15,6 +18,10 @@ std::string_view callName(std::string_view name);
 /// Reports whether a kernel of this name computes attention: of FlashAttention, or of PyTorch's
 /// memory-efficient attention.
 bool isAttentionKernel(std::string_view name);
+
+/// Returns the part of a model that an operator or an annotation of PyTorch shows: attention,
+/// embedding, loss or optimizer; nullopt when it shows none.
+std::optional<EventKind> operatorStage(std::string_view name);
 
 /// Reports whether the name of an operator or a kernel says that it computes gradients.
 bool namesBackward(std::string_view name);
