@@ -13,6 +13,7 @@
 namespace ringscope::traces {
 namespace {
 
+using nlohmann::json;
 using test::anySays;
 
 const std::string kReference = test::inSources("tests/reference");
@@ -125,6 +126,16 @@ TEST_F(MixedFolder, ClocksThatAgreeAreLeftAlone) {
   EXPECT_EQ(trace->events(WorldRank::of(1)).front().begin_ns -
                 trace->events(WorldRank::of(0)).front().begin_ns,
             900'000);
+}
+
+TEST_F(MixedFolder, RanksThatOnlyAnswerEachOtherAreSaidToBeAlignedAlone) {
+  for (int rank = 0; rank < 4; ++rank) {
+    json dump = json::parse(test::flightDump(kStart + (rank < 2 ? 0 : 5'000'000'000), 3));
+    dump["pg_config"]["0"]["ranks"] = rank < 2 ? "[0, 1]" : "[2, 3]";
+    dump["pg_config"]["0"]["name"] = rank < 2 ? "a" : "b";
+    put("nccl_trace_rank_" + std::to_string(rank) + ".json", dump.dump());
+  }
+  EXPECT_TRUE(anySays(imported().lacks, "are aligned with each other only, because no completed"));
 }
 
 TEST_F(MixedFolder, ARankWithoutACommonCallKeepsItsClock) {

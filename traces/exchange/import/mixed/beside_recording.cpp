@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
+#include "traces/exchange/import/mixed/group_names.h"
+#include "traces/exchange/import/mixed/recorded_ranks.h"
 #include "traces/exchange/waits/who_waits.h"
 #include "traces/format/core/error.h"
+#include "traces/format/core/prose.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::traces {
@@ -47,6 +51,52 @@ class SharedGroups {
   std::int64_t next_ = 0;
   std::map<GroupId, GroupId> ids_;
 };
+
+/// Returns the number of the ranks' calls that are matched.
+std::int64_t countMatched(std::span<const ProfiledRank> ranks) {
+  std::int64_t count = 0;
+  for (const ProfiledRank& rank : ranks)
+    count += std::ranges::count_if(rank.calls, [](const Call& call) { return call.flow != 0; });
+  return count;
+}
+
+/// Aligns the clocks of the other tool's ranks with that of the recording.
+void alignWith(RecordedJob& job, ProfiledJob& other) {
+  ProfiledJob both;
+  both.ranks = recordedRanks(job, startNs(job));
+  if (other.infers_world_size) setWorldSize(other, job.ranks.front().world_size);
+  if (other.infers_members) takeMembers(both, other);
+  renameGroups(other, both);
+  const std::vector<WorldRank> fixed = ranksIn(both);
+  std::map<WorldRank, ProfiledRank> unaligned;
+  for (ProfiledRank& rank : other.ranks) {
+    both.ranks.push_back(rank);
+    for (Call& call : both.ranks.back().calls) call.sequence = -1;  // the recorder has none
+    unaligned[rank.rank] = std::move(rank);
+  }
+  std::ranges::sort(both.ranks, {}, &ProfiledRank::rank);
+  tellGroups(both);
+  Matched matched;
+  matchCollectives(both, matched);
+  matchMessages(both, matched);
+  both.lacks.clear();
+  alignClocks(both, fixed);
+  placeUntimed(both, startNs(job));
+  std::erase_if(both.ranks,
+                [&](const ProfiledRank& rank) { return std::ranges::count(fixed, rank.rank) > 0; });
+  job.lacks.insert(job.lacks.end(), both.lacks.begin(), both.lacks.end());
+  job.lacks.push_back(describeCount(countMatched(both.ranks), "call") +
+                      " of these ranks match calls of other ranks");
+  for (ProfiledRank& rank : both.ranks) {
+    const std::vector<Call>& before = unaligned[rank.rank].calls;
+    for (std::size_t i = 0; i < rank.calls.size(); ++i) {
+      rank.calls[i].flow = 0;
+      rank.calls[i].sequence = before[i].sequence;
+    }
+  }
+  other.ranks = std::move(both.ranks);
+  other.is_aligned = true;
+}
 
 /// Adds the calls and stages of the other tool's ranks.
 void addRanks(RecordedJob& job, ProfiledJob other) {
@@ -94,8 +144,9 @@ void addBesideRecording(RecordedJob& job, ProfiledJob other) {
                                                             : "nothing more here"));
   if (added.empty()) return;
   job.lacks.push_back("calls of " + describeRanks(added) + " are those of " + other.format +
-                      ", because the recorder has no lines of them. They are not matched with the "
-                      "recording's calls, and their times are those of their machines' clocks");
+                      ", because the recorder has no lines of them. Their calls serve to align "
+                      "clocks, and are not drawn as those of the recording's collectives");
+  alignWith(job, other);
   for (const std::string& lack : other.lacks) job.lacks.push_back(other.format + ": " + lack);
   addRanks(job, std::move(other));
 }
