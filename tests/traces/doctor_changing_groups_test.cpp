@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules about the ranks of a sequence in a job whose groups change: ranks 0 and 1, and 2 and 3,
-// share a sequence in the first microbatch, and all four ranks in the second.
+// Rules about the ranks of a sequence in a job whose groups change. Ranks 0 and 1, and 2 and 3,
+// share a sequence in the first microbatch. All four ranks share one in the second.
 #include <gtest/gtest.h>
 
 #include "tests/traces/doctor_answers.h"

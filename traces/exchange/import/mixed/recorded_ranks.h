@@ -8,8 +8,8 @@
 
 namespace ringscope::traces {
 
-/// Returns the collectives and messages of a recorded job's ranks as other tools record them, with
-/// the ranks' process groups. `start_ns` is the wall clock at which the run clock is 0.
+/// Returns the process groups, collectives and messages of a recorded job's ranks as other tools
+/// record them. `start_ns` is the wall clock at which the run clock is 0.
 std::vector<ProfiledRank> recordedRanks(const RecordedJob& job, std::int64_t start_ns);
 
 }  // namespace ringscope::traces
