@@ -141,6 +141,15 @@ void injectGqaGroupBroken(Seams& seams) {
   });
 }
 
+/// Attention takes scores as they are.
+void injectSoftcapDropped(Seams& seams) {
+  const auto changed = watchedFlag(seams, "softcap_dropped");
+  extend(seams.attention.scores, [changed](const SeamPlace&, ScoreRule& rule) {
+    if (rule.softcap > 0) *changed = true;
+    rule.softcap = 0;
+  });
+}
+
 /// The random state of a layer is not kept, and backward draws another mask than forward did.
 void injectDropoutRngReused(Seams& seams) {
   extend(seams.attention.dropout, [](const SeamPlace& at, Dropout& dropout) {

@@ -67,6 +67,7 @@ Seams limitedTo(const traces::AskedMistake& asked, const Seams& before, const Se
   limit(seams.attention.schedule, before.attention.schedule);
   limit(seams.attention.heads, before.attention.heads);
   limit(seams.attention.dropout, before.attention.dropout);
+  limit(seams.attention.scores, before.attention.scores);
   limit(seams.attention.block, before.attention.block);
   limit(seams.attention.merge, before.attention.merge);
   limit(seams.attention.running, before.attention.running);

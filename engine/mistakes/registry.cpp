@@ -57,6 +57,7 @@ void injectShiftLabelsPerShard(Seams& seams);
 void injectSinksDropped(Seams& seams);
 void injectSinksNotCutByHeads(Seams& seams);
 void injectSinksOnEveryBlock(Seams& seams);
+void injectSoftcapDropped(Seams& seams);
 void injectStaleKvInBackward(Seams& seams);
 void injectUnbalancedUnshard(Seams& seams);
 void injectUnevenShards(Seams& seams);
@@ -123,6 +124,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"sinks_dropped", injectSinksDropped, false, kLayers},
       {"sinks_not_cut_by_heads", injectSinksNotCutByHeads, false, kSteps},
       {"sinks_on_every_block", injectSinksOnEveryBlock, false, kLayers},
+      {"softcap_dropped", injectSoftcapDropped, false, kLayers},
       {"stale_kv_in_backward", injectStaleKvInBackward, false, kAnywhere},
       {"unbalanced_unshard", injectUnbalancedUnshard},
       {"uneven_shards", injectUnevenShards, true},

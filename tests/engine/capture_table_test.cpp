@@ -64,6 +64,12 @@ const std::vector<Prepared> kPrepared = {
      }},
     {"uneven_shards", [](TrainConfig& c) { c.seq_len = 71; }},
     {"sinks_dropped", [](TrainConfig& c) { c.sinks = true; }},
+    {"softcap_dropped",
+     [](TrainConfig& c) {
+       c.model_dir = ringscope::test::reference("family/gemma2/model");
+       c.tokens = ringscope::test::reference("family/gemma2/tokens.safetensors");
+       c.text.clear();
+     }},
     {"sinks_on_every_block", [](TrainConfig& c) { c.sinks = true; }},
     {"sinks_not_cut_by_heads",
      [](TrainConfig& c) {

@@ -68,6 +68,15 @@ void packWords(TrainConfig& config) {
   config.separator = " ";
 }
 
+/// Takes a model of tests/reference/family with its tokens.
+void takeModel(TrainConfig& config, const std::string& name) {
+  const std::string folder = ringscope::test::reference("family/" + name);
+  config.model_dir = folder + "/model";
+  config.tokens = folder + "/tokens.safetensors";
+  config.model = {};
+  config.text.clear();
+}
+
 void addMeshes(std::vector<SmallRun>& all) {
   addTraining(all, "one rank", 1);
   addTraining(all, "tp", 1, [](TrainConfig& c) { c.tp = 2; });
@@ -117,6 +126,7 @@ void addNumbers(std::vector<SmallRun>& all) {
               [](TrainConfig& c) { c.recompute = true, c.dtype = traces::DType::kBFloat16; });
   addTraining(all, "dropout", 2, [](TrainConfig& c) { c.dropout = 0.2; });
   addTraining(all, "FP8", 2, [](TrainConfig& c) { c.fp8 = true; });
+  addTraining(all, "softcaps", 2, [](TrainConfig& c) { takeModel(c, "gemma2"); });
   addTraining(all, "two sequences", 2, [](TrainConfig& c) { c.batch = 2, c.max_norm = 0.1; });
   addTraining(all, "four sequences", 2, [](TrainConfig& c) { c.batch = 4; });
 }
@@ -216,6 +226,7 @@ TEST(MistakeEffectsTest, WithTheSettingThatIsNamedItChangesAFact) {
       const auto reason = traces::reasonAgainst(bare, traces::AskedMistake::parse(mistake.id));
       if (!reason) continue;
       SCOPED_TRACE(mistake.id + ": " + *reason);
+      if (mistake.id == "softcap_dropped") takeModel(run.training, "gemma2");
       ASSERT_TRUE(ringscope::test::meetNeeds(run.training, mistake.id));
       // The data may still hide the mistake, as the next message says.
       if (run.findRefusal(mistake.id).find("--mask documents") != std::string::npos) {
@@ -233,6 +244,9 @@ TEST(MistakeEffectsTest, ARunReportsAtItsEndThatTheMistakeChangedNothing) {
   EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "clip_before_reduce")));
   EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "lse_overflow")));
   EXPECT_FALSE(ringscope::test::saysUnseen(ringscope::test::resultFor(run, "")));
+  RandomRun uncapped{smallTraining(2), std::nullopt};
+  takeModel(uncapped.training, "gemma2_uncapped");
+  EXPECT_TRUE(ringscope::test::saysUnseen(ringscope::test::resultFor(uncapped, "softcap_dropped")));
   config.mistakes = {"clip_before_reduce"};
   Gate gate(2);
   const auto sentences = runTraining(config, gate, nullptr).unseen_mistakes;

@@ -49,12 +49,13 @@ class SeamLog {
     watch("buffers.cut", cut);
     watch("buffers.sharded", sharded);
     watch("buffers.joined", joined);
-    auto& [attended, schedule, heads, dropout, block, merge, running, stage, sinks, first_sink,
-           backward] = attention;
+    auto& [attended, schedule, heads, dropout, scores, block, merge, running, stage, sinks,
+           first_sink, backward] = attention;
     watch("attention.layout", attended);
     watch("attention.schedule", schedule);
     watch("attention.heads", heads);
     watch("attention.dropout", dropout);
+    watch("attention.scores", scores);
     watch("attention.block", block);
     watch("attention.merge", merge);
     watch("attention.running", running);

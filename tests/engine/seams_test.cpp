@@ -154,11 +154,11 @@ TEST_P(AttendSeamsTest, AttendReachesTheSameSeams) {
   config.seams = log.seams();
   Gate gate(config.cp);
   attend(input, config, gate);
-  std::set<std::string> expected = {"attention.layout",  "attention.backward", "attention.block",
-                                    "attention.dropout", "attention.running",  "attention.schedule",
-                                    "buffers.cut",       "buffers.cuts",       "buffers.joined",
-                                    "buffers.layout",    "buffers.padding",    "checks.refusal",
-                                    "attention.sinks",   "attention.stage",    "ring.group"};
+  std::set<std::string> expected = {
+      "attention.layout",  "attention.backward", "attention.block",  "attention.dropout",
+      "attention.running", "attention.schedule", "buffers.cut",      "buffers.cuts",
+      "buffers.joined",    "buffers.layout",     "buffers.padding",  "checks.refusal",
+      "attention.sinks",   "attention.stage",    "attention.scores", "ring.group"};
   const std::string strategy = GetParam();
   if (strategy != "all_gather") expected.insert({"ring.kv", "ring.dkv"});
   if (strategy == "ulysses" || strategy == "hybrid") expected.insert("attention.heads");

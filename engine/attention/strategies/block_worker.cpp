@@ -32,9 +32,9 @@ void setPiece(traces::Event& event, const Piece& piece, PieceIndex index) {
 /// with the CPU kernel. CUDA's kernel skips masked keys by itself.
 AttentionResult attendPieceByCuts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const Piece& piece, const Softmax& softmax,
-                                  const Dropout& dropout, const PairPlaces& places) {
+                                  const PairPlaces& places) {
   const ScoreRule& rule = softmax.rule;
-  if (dropout.p > 0) return attendPiecePlain(q, k, v, piece, rule, dropout, places);
+  if (softmax.dropout.p > 0) return attendPiecePlain(q, k, v, piece, rule, softmax.dropout, places);
   const bool cut = q.is_cpu() && !softmax.isPlain();
   const auto cuts = cut ? cutDiagonalIntoStrips(piece) : std::vector{piece};
   if (cuts.size() == 1) return attendPiece(q, k, v, piece, rule, true, softmax.kernel);
@@ -91,6 +91,13 @@ Dropout BlockWorker::dropoutFor(const Place& place, GroupRank source_rank) const
   return dropout;
 }
 
+Softmax BlockWorker::softmaxFor(const Place& place, GroupRank source_rank) const {
+  Softmax softmax = softmax_;
+  softmax.dropout = dropoutFor(place, source_rank);
+  context_.seams.attention.scores(context_.seamPlace(place, source_rank), softmax.rule);
+  return softmax;
+}
+
 PairPlaces BlockWorker::placesFor(GroupRank source_rank, const at::Tensor& q) const {
   if (tokens_.empty()) return {};
   const MeshPlace here = context_.groups.place();
@@ -106,7 +113,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
   const WorldRank source = context_.worldRankFor(source_rank);
   const AttentionSeams& seams = context_.seams.attention;
   const SeamPlace at = context_.seamPlace(place, source_rank);
-  const Dropout dropout = dropoutFor(place, source_rank);
+  const Softmax softmax = softmaxFor(place, source_rank);
   const PairPlaces places = placesFor(source_rank, q);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
@@ -117,7 +124,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
                        {.bytes = keyBytes(piece, k, v)});
       setPiece(scope.event(), piece, index);
       const MemoryScope memory(MemoryCategory::kOutLse);
-      block = attendPieceByCuts(q, k, v, piece, softmax_, dropout, places);
+      block = attendPieceByCuts(q, k, v, piece, softmax, places);
       seams.block(at, piece, block);
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, source, index);
@@ -167,22 +174,22 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
                                                       const at::Tensor& k, const at::Tensor& v,
                                                       const AttentionResult& result,
                                                       RowSums& dq) const {
-  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.rule};
+  const Softmax softmax = softmaxFor(place, source_rank);
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax.rule};
   context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
-  const Dropout dropout = dropoutFor(place, source_rank);
   const PairPlaces places = placesFor(source_rank, q);
   std::vector<KeyGradients> parts;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     StageScope scope(context_.observer, EventKind::kAttend, place,
                      context_.worldRankFor(source_rank), {.bytes = keyBytes(pieces[i], k, v)});
     setPiece(scope.event(), pieces[i], PieceIndex::of(i));
-    const bool whole = q.is_cuda() || softmax_.isPlain();
+    const bool whole = q.is_cuda() || softmax.isPlain();
     for (const Piece& cut : whole ? std::vector{pieces[i]} : cutDiagonal(pieces[i])) {
       const AttentionGradients part =
-          dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                                   softmax_.rule, dropout, places)
-                        : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
-                                              softmax_.rule, true, softmax_.kernel);
+          softmax.dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result,
+                                                           cut, in.rule, softmax.dropout, places)
+                                : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, cut,
+                                                      in.rule, true, softmax.kernel);
       dq.add(cut.q_begin, cut.q_end, part.dq);
       parts.push_back({cut.k_begin, cut.k_end, part.dk, part.dv});
     }
@@ -196,15 +203,16 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
   Observer& observer = context_.observer;
   const WorldRank own = context_.worldRankFor(context_.rank());
   const MemoryScope memory(MemoryCategory::kOutLse);
-  const Dropout dropout = dropoutFor(place, context_.rank());
+  const Softmax softmax = softmaxFor(place, context_.rank());
+  const Dropout& dropout = softmax.dropout;
   const PairPlaces places = placesFor(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     AttentionResult block;
     {
       StageScope scope(observer, EventKind::kAttend, place, own, {.bytes = keyBytes(piece, k, v)});
       setPiece(scope.event(), piece, index);
-      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax_.rule, dropout, places)
-                            : attendPiece(q, k, v, piece, softmax_.rule, false, softmax_.kernel);
+      block = dropout.p > 0 ? attendPiecePlain(q, k, v, piece, softmax.rule, dropout, places)
+                            : attendPiece(q, k, v, piece, softmax.rule, false, softmax.kernel);
       context_.seams.attention.block(context_.seamPlace(place, context_.rank()), piece, block);
     }
     observer.tensor({TensorKind::kBlockOut}, place, block.out, own, index);
@@ -221,9 +229,10 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                                                     const at::Tensor& q, const at::Tensor& k,
                                                     const at::Tensor& v,
                                                     const AttentionResult& result) const {
-  BackwardInputs in{dout, q, k, v, result, pieces, softmax_.rule};
+  const Softmax softmax = softmaxFor(place, context_.rank());
+  const Dropout& dropout = softmax.dropout;
+  BackwardInputs in{dout, q, k, v, result, pieces, softmax.rule};
   context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);
-  const Dropout dropout = dropoutFor(place, context_.rank());
   const PairPlaces places = placesFor(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
     StageScope scope(context_.observer, EventKind::kAttend, place,
@@ -232,7 +241,7 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
     return dropout.p > 0 ? attendPiecePlainBackward(in.dout, in.q, in.k, in.v, in.result, piece,
                                                     in.rule, dropout, places)
                          : attendPieceBackward(in.dout, in.q, in.k, in.v, in.result, piece, in.rule,
-                                               false, softmax_.kernel);
+                                               false, softmax.kernel);
   };
   return engine::attendWholeBackward(in.q, in.k, in.v, pieces, attend_one);
 }

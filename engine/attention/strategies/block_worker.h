@@ -71,6 +71,8 @@ class BlockWorker {
  private:
   /// Returns the dropout of one layer, which is the same in forward and backward.
   Dropout dropoutFor(const traces::Place& place, GroupRank source_rank) const;
+  /// Returns the options of the softmax of one layer, with the rule that the seam leaves.
+  Softmax softmaxFor(const traces::Place& place, GroupRank source_rank) const;
   PairPlaces placesFor(GroupRank source_rank, const at::Tensor& q) const;
 
   RankContext& context_;

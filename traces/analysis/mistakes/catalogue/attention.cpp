@@ -151,7 +151,12 @@ std::vector<Mistake> attentionMistakes() {
        .reported_in = "torchtitan#4117",
        .view = "diff",
        .capture = CaptureNeeded::kFull,
-       .needs = {&needs::kOtherProgram}},
+       .seams = {"attention.scores"},
+       .made_by = "scores without the softcap, forward and backward",
+       .injectable = true,
+       .needs = {&needs::kTraining, &needs::kModelFolder},
+       .when_unseen = "the model's scores have no softcap; use a Gemma 2 with "
+                      "attn_logit_softcapping"},
       {.id = "sinks_dropped",
        .label = "Sinks dropped",
        .title = "Attention leaves out the sinks that the layer has",

@@ -26,7 +26,7 @@ namespace needs {
 extern const Need kSeveralRanks, kSeveralDpRanks, kSeveralLosses, kSeveralInWorld, kSquareMesh;
 // The command and what is computed.
 extern const Need kTraining, kPaddedAttention, kNoVerify, kSumsOfWholeRows, kDropout, kRecompute,
-    kTypeAboveBfloat16, kNoSinksInAttention, kSinks, kOtherProgram;
+    kTypeAboveBfloat16, kNoSinksInAttention, kSinks, kModelFolder, kOtherProgram;
 // Strategies and what they send.
 extern const Need kOtherBlocks, kMergedBlocks, kHops, kSingleHops, kLongRing, kDiagonalFirst,
     kPlainPackets, kHeadsAndTokens, kSharedHeads, kSeveralKvHeads, kUnequalHeads, kRingOrGather;
