@@ -73,8 +73,7 @@ void takeModel(TrainConfig& config, const std::string& name) {
   const std::string folder = ringscope::test::reference("family/" + name);
   config.model_dir = folder + "/model";
   config.tokens = folder + "/tokens.safetensors";
-  config.model = {};
-  config.text.clear();
+  config.model = {}, config.text = {};
 }
 
 void addMeshes(std::vector<SmallRun>& all) {
