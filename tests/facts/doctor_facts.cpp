@@ -61,11 +61,11 @@ bool isOfAttention(const std::string& rule) {
 /// Statistics are not enough for these.
 bool isOfValues(const std::string& rule) {
   static const std::set<std::string> kRules = {
-      "naive_sum_merge",      "missing_rope_buffer",     "lse_base2",
-      "lse_low_precision",    "local_delta_in_backward", "lse_overflow",
-      "gqa_group_broken",     "dropout_rng_reused",      "recompute_differs",
-      "sinks_dropped",        "sinks_on_every_block",    "sinks_not_cut_by_heads",
-      "neutral_element_wrong"};
+      "naive_sum_merge",       "missing_rope_buffer",     "lse_base2",
+      "lse_low_precision",     "local_delta_in_backward", "lse_overflow",
+      "gqa_group_broken",      "dropout_rng_reused",      "recompute_differs",
+      "sinks_dropped",         "sinks_on_every_block",    "sinks_not_cut_by_heads",
+      "neutral_element_wrong", "softcap_dropped"};
   return kRules.contains(rule);
 }
 
