@@ -90,10 +90,11 @@ def libraries_for(target):
     return folder, all((folder / name).exists() for name in ("libsqlite3.a", "libz.a"))
 
 
-def compile_source(source, flags, target, output=None):
-    """Compiles a source into `output`, or only checks it. Returns the reason of a failure."""
-    made = ["-O1", "-c", source, "-o", output] if output else ["-fsyntax-only", source]
-    command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], *flags, *made]
+def compile_source(source, flags, target, output):
+    """Compiles a source into `output`. Returns the reason of a failure."""
+    # Zig cannot only check a source: without an output it fails after the check.
+    level = "-O1" if libraries_for(target)[1] else "-O0"
+    command = [os.environ["RINGSCOPE_ZIG"], "c++", "-target", TARGETS[target], *flags, level, "-c", source, "-o", output]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else first_error(done.stderr)
 
@@ -103,7 +104,7 @@ def compile_unit(unit, target, output):
     problem = compile_source(unit.source, unit.flags, target, output)
     if not problem:
         return {}
-    alone = {name: compile_source(name, unit.flags, target) for name in unit.files}
+    alone = {name: compile_source(name, unit.flags, target, output) for name in unit.files}
     return {name: reason for name, reason in alone.items() if reason} or {unit.source: problem}
 
 
@@ -122,8 +123,7 @@ def compile_port(target, options):
     folder.mkdir(parents=True, exist_ok=True)
     units = [unit for unit in list_units() if any(re.search(options.files, name) for name in unit.files)]
     port = Port(target, sum(len(unit.files) for unit in units))
-    can_link = libraries_for(target)[1]
-    objects = [str(folder / f"{number}.o") if can_link else None for number in range(len(units))]
+    objects = [str(folder / f"{number}.o") for number in range(len(units))]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for failed in pool.map(lambda unit, output: compile_unit(unit, target, output), units, objects):
             named = {str(pathlib.Path(name).relative_to(SOURCE)).replace("build/portable/", ""): name for name in failed}
