@@ -42,6 +42,13 @@ std::array<std::uint8_t, 128> readContentHead(const std::string& path) {
   return head;
 }
 
+bool beginsAsObjectWith(std::span<const std::uint8_t> head, std::string_view key) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const std::size_t brace = text.find_first_not_of(" \t\r\n");
+  return brace != std::string_view::npos && text[brace] == '{' &&
+         text.find('"' + std::string(key) + '"') != std::string_view::npos;
+}
+
 std::string nameWithoutEndings(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().string();
   for (const std::string_view ending :

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ FileContent readContent(const std::string& path,
 
 /// Returns the first bytes of the content of a plain file, padded with zeros.
 std::array<std::uint8_t, 128> readContentHead(const std::string& path);
+
+/// Reports whether text begins as a JSON object, and names `key` in quotes.
+bool beginsAsObjectWith(std::span<const std::uint8_t> head, std::string_view key);
 
 /// Returns a file's name without the endings of a compressed file and of a format.
 std::string nameWithoutEndings(const std::string& path);

@@ -162,24 +162,14 @@ ProfiledJob readDebugMode(const std::vector<std::string>& paths, bool alone) {
                              " without a type, a name or a depth left out");
     job.ranks.push_back(profiledRank(rank, log, members, one_group));
   }
-  if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) {
-        return rank.calls.empty() && rank.stages.empty();
-      }))
-    throw inputError(!job.problems.empty()
-                         ? job.problems.front()
-                         : paths.front() +
-                               ": holds no collective, no message, and no attention, embedding, "
-                               "loss or optimizer step of a PyTorch job");
+  requireContent(job, paths.front());
   checkOneJob(job);
   sayLacks(job, logs, members);
   return job;
 }
 
 bool beginsAsDebugMode(std::span<const std::uint8_t> head) {
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  const std::size_t brace = text.find_first_not_of(" \t\r\n");
-  return brace != std::string_view::npos && text[brace] == '{' &&
-         text.find("\"torch.utils._debug_mode.DebugMode.logs\"") != std::string_view::npos;
+  return beginsAsObjectWith(head, "torch.utils._debug_mode.DebugMode.logs");
 }
 
 std::vector<std::string> filesOfDebugMode(const std::string& folder) {

@@ -2,7 +2,6 @@
 #include "traces/exchange/import/debug_mode/rank_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -83,13 +82,8 @@ class RankLogReader {
   }
 
   void takeAnnotation(const DebugEntry& entry) {
-    constexpr std::string_view kStep = "ProfilerStep#";
-    if (entry.name.starts_with(kStep)) {
-      std::int32_t step = -1;
-      std::from_chars(entry.name.data() + kStep.size(), entry.name.data() + entry.name.size(),
-                      step);
-      if (step < 0) return;
-      train_step_ = step;
+    if (const auto step = profilerStep(entry.name)) {
+      train_step_ = *step;
       log_.marks_steps = true;
     }
     beginStage(entry, operatorStage(entry.name));

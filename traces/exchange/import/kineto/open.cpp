@@ -132,24 +132,13 @@ ProfiledJob readKineto(const std::vector<std::string>& paths, bool alone) {
   job.infers_world_size = !named.empty();
   completeNamed(job, named);
   checkOneJob(job);
-  if (std::ranges::all_of(job.ranks, [](const ProfiledRank& rank) {
-        return rank.calls.empty() && rank.stages.empty();
-      }))
-    throw inputError(
-        !job.problems.empty()
-            ? job.problems.front()
-            : paths.front() +
-                  ": holds no collective, no message, and no attention, embedding, loss or "
-                  "optimizer step of a PyTorch job");
+  requireContent(job, paths.front());
   lacks.say(job);
   return job;
 }
 
 bool beginsAsKineto(std::span<const std::uint8_t> head) {
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  const std::size_t brace = text.find_first_not_of(" \t\r\n");
-  return brace != std::string_view::npos && text[brace] == '{' &&
-         text.find("\"schemaVersion\"") != std::string_view::npos;
+  return beginsAsObjectWith(head, "schemaVersion");
 }
 
 std::vector<std::string> filesOfKineto(const std::string& folder) {

@@ -2,7 +2,6 @@
 #include "traces/exchange/import/kineto/rank_file.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "traces/exchange/import/kineto/event_values.h"
 #include "traces/exchange/import/profile/rank_name.h"
@@ -109,12 +108,8 @@ class RankFileReader {
   }
 
   void takeAnnotation(const KinetoEvent& event) {
-    constexpr std::string_view kStep = "ProfilerStep#";
-    if (event.name.starts_with(kStep)) {
-      std::int32_t step = -1;
-      std::from_chars(event.name.data() + kStep.size(), event.name.data() + event.name.size(),
-                      step);
-      if (step >= 0) file_.steps.emplace_back(event.begin_ns, step);
+    if (const auto step = profilerStep(event.name)) {
+      file_.steps.emplace_back(event.begin_ns, *step);
     } else if (event.name.starts_with("Optimizer.step#")) {
       file_.operators.push_back(seenStage(event));
     } else if (event.name.starts_with("gloo:")) {

@@ -67,6 +67,18 @@ void sayRanks(ProfiledJob& job) {
         "may differ");
 }
 
+void requireContent(const ProfiledJob& job, const std::string& path) {
+  const auto is_empty = [](const ProfiledRank& rank) {
+    return rank.calls.empty() && rank.stages.empty();
+  };
+  if (std::ranges::all_of(job.ranks, is_empty))
+    throw inputError(!job.problems.empty()
+                         ? job.problems.front()
+                         : path +
+                               ": holds no collective, no message, and no attention, embedding, "
+                               "loss or optimizer step of a PyTorch job");
+}
+
 void checkOneJob(ProfiledJob& job) {
   std::ranges::sort(job.ranks, {}, &ProfiledRank::rank);
   const ProfiledRank& first = job.ranks.front();

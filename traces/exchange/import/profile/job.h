@@ -78,6 +78,10 @@ struct Matched {
   std::int64_t unmatched_collectives = 0, unmatched_messages = 0;
 };
 
+/// Throws inputError when no rank has a call or a stage. Its sentence is the first problem of the
+/// job, or else names the first file, at `path`.
+void requireContent(const ProfiledJob& job, const std::string& path);
+
 /// Sorts the ranks. Throws inputError when they are not of one job. Two files of one job have
 /// different ranks and the same world size. Groups of one name have the same members or none in
 /// common. Times are at most a week apart.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 namespace ringscope::traces {
@@ -51,6 +52,14 @@ std::optional<EventKind> operatorStage(std::string_view name) {
   if (name.starts_with("aten::cross_entropy_loss")) return EventKind::kLoss;
   if (name.starts_with("aten::") && contains(name, "attention")) return EventKind::kAttend;
   return std::nullopt;
+}
+
+std::optional<std::int32_t> profilerStep(std::string_view name) {
+  constexpr std::string_view kStep = "ProfilerStep#";
+  std::int32_t step = -1;
+  if (name.starts_with(kStep))
+    std::from_chars(name.data() + kStep.size(), name.data() + name.size(), step);
+  return step >= 0 ? std::optional(step) : std::nullopt;
 }
 
 bool namesBackward(std::string_view name) {

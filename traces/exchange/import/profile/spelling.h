@@ -23,6 +23,10 @@ bool isAttentionKernel(std::string_view name);
 /// embedding, loss or optimizer; nullopt when it shows none.
 std::optional<EventKind> operatorStage(std::string_view name);
 
+/// Returns the training step that an annotation of PyTorch's profiler names: 3 of
+/// "ProfilerStep#3"; nullopt for any other name.
+std::optional<std::int32_t> profilerStep(std::string_view name);
+
 /// Reports whether the name of an operator or a kernel says that it computes gradients.
 bool namesBackward(std::string_view name);
 
