@@ -8,6 +8,7 @@
 #include "traces/analysis/doctor/applicability.h"
 #include "traces/analysis/doctor/causes.h"
 #include "traces/analysis/doctor/checks.h"
+#include "traces/analysis/doctor/contradicted_types.h"
 #include "traces/analysis/doctor/hang_finding.h"
 #include "traces/analysis/doctor/proof.h"
 #include "traces/analysis/doctor/reach.h"
@@ -211,7 +212,8 @@ Diagnosis diagnose(const Trace& trace) {
   const std::vector<Finding> findings = diagnosis.findings();
   if (std::ranges::none_of(findings,
                            [](const Finding& f) { return f.severity == Severity::kError; })) {
-    auto finding = unknownMistake(readings);
+    auto finding = contradictedType(trace);
+    if (!finding) finding = unknownMistake(readings);
     if (!finding) finding = recomputedFinding(readings);
     if (finding) addFound(diagnosis.entries, *std::move(finding));
   }

@@ -83,6 +83,7 @@ class AnnotationObserver:
         call.said.update(operator="recognised", own_block=own_block, **said)
         self._join(call, group)
         call.q_shape, call.k_shape = inputs["q"].shape, inputs["k"].shape
+        call.q_hash = gridsum64(inputs["q"].detach().contiguous()) if call.size > 1 else None
         call.knows(k, v)
         call.elements = k.numel() + v.numel()
         call.inputs = followed
@@ -187,6 +188,8 @@ class AnnotationObserver:
         strategy = None
         if not call.pieces:
             strategy = call.shares_by or call.strategy()
+            if strategy == "all_gather":
+                call.shares_by = strategy
             call.settle(strategy)
             if call.is_recognised:
                 session.line("attention", **call.begin, **call.said)
@@ -210,6 +213,8 @@ class AnnotationObserver:
         self._write_hops(call, hops, sources)
         at = {"layer": call.layer, "microbatch": call.microbatch}
         named = {w: heads_first(results.get(w), call.layout, w) for w in ("out", "dq", "dk", "dv")}
+        if named["out"] is None:
+            named["out"] = call.out_of_all
         named["lse"] = lse_of(results.get("lse"), named["out"], "lse")
         ids = session.tensors(named, **at)
         session.line(
@@ -268,6 +273,7 @@ class AnnotationObserver:
         rows = None if mask is not None else [0, q.size(2)]
         at = {**call.place(), "source_rank": call.members[call.rank]}
         ids = {}
+        call.takes_out(q, k, results[0])
         # The operator attends other rows than the shard's, so no block() describes it: it is the attention itself.
         if call.direction == "forward" and q.size(2) != call.q_shape[2]:
             named = {"block_out": results[0], "block_lse": operator.lse_of(results)}

@@ -24,6 +24,8 @@ class HandCall:
         self.begin = {}  # the other fields of a recognised attention's line, until its end
         self.elements = 0  # number of elements of k and v
         self.inputs = {}  # by name, until the results of a forward are known
+        self.q_hash = None  # of a recognised attention's q
+        self.out_of_all = None  # what one operator gave that attended the tokens of all ranks with this q
         self.ring_step = 0
         self.q_shape = self.k_shape = ()
         self.sources = {}
@@ -105,13 +107,25 @@ class HandCall:
         is_masked = within.get("masked", False) and "flex" not in within
         return is_masked and within["k_shape"][2] == self.k_shape[2] * self.size
 
+    def takes_out(self, query, key, out):
+        """Keeps the result of an operator within a recognised attention that attends its q and the keys of all ranks. A
+        second such operator makes the result unknown."""
+        rows, keys = self.q_shape[2], self.k_shape[2]
+        if self.direction != "forward" or not self.is_recognised or (query.size(2), key.size(2)) != (rows, keys * self.size):
+            return
+        is_first = not self.operators and gridsum64(query.detach().contiguous()) == self.q_hash
+        self.out_of_all = out.detach() if is_first else None
+
     def strategy(self):
-        """Returns "ulysses" if one operator attended all tokens of a share of the heads, else None."""
+        """Returns "ulysses" if one operator attended all tokens of a share of the heads, "all_gather" if it attended all
+        tokens with the rank's own queries, else None."""
         is_of_several_groups = "groups" in self.begin.get("ring", {})
         if len(self.operators) != 1 or self.size == 1 or is_of_several_groups:
             return None
         _, heads, rows, _ = self.operators[0]["q_shape"]
         turned = heads * self.size == self.q_shape[1] and rows == self.q_shape[2] * self.size
+        if self.out_of_all is not None:
+            return "all_gather"
         return "ulysses" if turned else None
 
     def whose(self, steps):

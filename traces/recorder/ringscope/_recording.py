@@ -23,6 +23,7 @@ from ._model import ModelObserver
 from ._patches import Patches
 from ._ring import RingObserver
 from ._session import Session
+from ._spmd_types import AssertedTypes
 from ._stalls import Stalls, asked
 from ._standing import Standing
 from ._training import LossObserver, OptimizerObserver
@@ -93,7 +94,7 @@ class Recording:
             fingerprints=bool(fingerprints),
         )
         self.patches = Patches()
-        self.model = self.watch = self.optimizer = None
+        self.model = self.watch = self.optimizer = self.types = None
         self.standing = self.stalls = self._first_call = None
         try:
             self._begin(model, live, stalled_after)
@@ -109,6 +110,8 @@ class Recording:
         self.buffers = BufferObserver(self.session, self.patches)
         self.context = ContextObserver(self.session, self.patches)
         self.auxiliary = AuxiliaryObserver(self.session)
+        self.types = AssertedTypes(self.session, self.patches, self.buffers)
+        self.types.begin()
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
         self.optimizer.projections = self.losses.projections
@@ -176,6 +179,7 @@ class Recording:
         self.model.buffer_name = self.buffers.name_of
         self.model.auxiliary = self.auxiliary
         self.model.look(self.session.active)
+        self.types.parameters(model.named_parameters())
         self.buffers.model = model
         weights = {p.data_ptr(): name for name, p in model.named_parameters()}
         self.losses.embedding_names = lambda: weights
@@ -246,6 +250,8 @@ class Recording:
         if self.model is not None:
             self.model.remove()
         self.session.layers.release()
+        if self.types is not None:
+            self.types.end()
         if self.optimizer is not None:
             self.optimizer.remove()
         self.patches.undo()

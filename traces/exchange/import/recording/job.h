@@ -103,6 +103,8 @@ bool isOfFurtherHead(const Line& loss);
 void addOwnAverages(RecordedJob& job);
 /// Adds the losses that each rank called.
 void addCalledLosses(RecordedJob& job);
+/// Adds the types that each rank asserted of its tensors by spmd_types.
+void addAssertedTypes(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these
 /// ranks gets the whole tensor. Its hash and values follow from those of the parts.
 void joinParts(RecordedJob& job);

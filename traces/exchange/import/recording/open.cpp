@@ -132,6 +132,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder,
   addNotes(job);
   addOwnAverages(job);
   addCalledLosses(job);
+  addAssertedTypes(job);
   leaveOutImpossible(job);
   return makeSource(job);
 }
