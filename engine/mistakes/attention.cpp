@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/kernels/block_attention.h"
 #include "engine/mistakes/checked_as.h"
@@ -141,10 +142,21 @@ void injectGqaGroupBroken(Seams& seams) {
   });
 }
 
+/// Attention is called without the scale, so its kernel takes 1/√(width of a head).
+void injectAttentionScaleDropped(Seams& seams) {
+  const auto changed = watchedFlag(seams, "attention_scale_dropped");
+  extend(seams.attention.scores,
+         [changed](const SeamPlace&, std::int64_t head_width, ScoreRule& rule) {
+           const double by_width = 1 / std::sqrt(static_cast<double>(head_width));
+           if (rule.scale != by_width) *changed = true;
+           rule.scale = by_width;
+         });
+}
+
 /// Attention takes scores as they are.
 void injectSoftcapDropped(Seams& seams) {
   const auto changed = watchedFlag(seams, "softcap_dropped");
-  extend(seams.attention.scores, [changed](const SeamPlace&, ScoreRule& rule) {
+  extend(seams.attention.scores, [changed](const SeamPlace&, std::int64_t, ScoreRule& rule) {
     if (rule.softcap > 0) *changed = true;
     rule.softcap = 0;
   });

@@ -124,6 +124,7 @@ const std::vector<InjectableMistake>& injectableMistakes() {
       {"sinks_dropped", injectSinksDropped, false, kLayers},
       {"sinks_not_cut_by_heads", injectSinksNotCutByHeads, false, kSteps},
       {"sinks_on_every_block", injectSinksOnEveryBlock, false, kLayers},
+      {"attention_scale_dropped", injectAttentionScaleDropped, false, kLayers},
       {"softcap_dropped", injectSoftcapDropped, false, kLayers},
       {"stale_kv_in_backward", injectStaleKvInBackward, false, kAnywhere},
       {"unbalanced_unshard", injectUnbalancedUnshard},

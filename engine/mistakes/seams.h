@@ -109,7 +109,8 @@ struct AttentionSeams {
   /// The random state of dropout of one layer, with each block, forward and backward.
   Adjust<Dropout&> dropout = kUnchanged;
   /// The scale and the softcap of the scores of one layer, with each block, forward and backward.
-  Adjust<ScoreRule&> scores = kUnchanged;
+  /// The number is the width of a head.
+  Adjust<std::int64_t, ScoreRule&> scores = kUnchanged;
   /// The result of one piece, before it is recorded and merged.
   Adjust<const Piece&, AttentionResult&> block = kUnchanged;
   /// Merges it into rows [q_begin, q_begin + block rows). Not reached by a block that covers all

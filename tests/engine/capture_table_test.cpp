@@ -53,6 +53,12 @@ void ofDocuments(TrainConfig& config) {
   config.seq_len = 512;
 }
 
+void useGemma2(TrainConfig& config) {
+  config.model_dir = ringscope::test::reference("family/gemma2/model");
+  config.tokens = ringscope::test::reference("family/gemma2/tokens.safetensors");
+  config.text.clear();
+}
+
 const std::vector<Prepared> kPrepared = {
     {"positions_not_reset_per_document", ofDocuments},
     {"wrong_buffer_dim", [](TrainConfig& c) { c.batch = 2; }},
@@ -64,12 +70,8 @@ const std::vector<Prepared> kPrepared = {
      }},
     {"uneven_shards", [](TrainConfig& c) { c.seq_len = 71; }},
     {"sinks_dropped", [](TrainConfig& c) { c.sinks = true; }},
-    {"softcap_dropped",
-     [](TrainConfig& c) {
-       c.model_dir = ringscope::test::reference("family/gemma2/model");
-       c.tokens = ringscope::test::reference("family/gemma2/tokens.safetensors");
-       c.text.clear();
-     }},
+    {"attention_scale_dropped", useGemma2},
+    {"softcap_dropped", useGemma2},
     {"sinks_on_every_block", [](TrainConfig& c) { c.sinks = true; }},
     {"sinks_not_cut_by_heads",
      [](TrainConfig& c) {

@@ -180,7 +180,7 @@ void keepDocuments(TrainConfig& config) {
   config.separator = "\n\n";
 }
 
-/// Takes a model whose scores have a softcap.
+/// Takes a model whose scores have a scale and a softcap.
 void useGemma2(TrainConfig& config) {
   config.model_dir = ringscope::test::reference("family/gemma2/model");
   config.tokens = ringscope::test::reference("family/gemma2/tokens.safetensors");
@@ -201,6 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 config.cp = 1;
                                 config.dp = config.batch = 2;
                               }},
+                    TrainCase{"attention_scale_dropped", kAllButTargets, useGemma2},
                     TrainCase{"softcap_dropped", kAllButTargets, useGemma2},
                     TrainCase{"recompute_differs", "gradients norm",
                               [](TrainConfig& config) { config.recompute = true; }},

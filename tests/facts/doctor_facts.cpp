@@ -65,7 +65,7 @@ bool isOfValues(const std::string& rule) {
       "lse_low_precision",     "local_delta_in_backward", "lse_overflow",
       "gqa_group_broken",      "dropout_rng_reused",      "recompute_differs",
       "sinks_dropped",         "sinks_on_every_block",    "sinks_not_cut_by_heads",
-      "neutral_element_wrong", "softcap_dropped"};
+      "neutral_element_wrong", "softcap_dropped",         "attention_scale_dropped"};
   return kRules.contains(rule);
 }
 

@@ -108,7 +108,8 @@ std::vector<std::string> askedRules() {
   }
   asked.reserve(traces::rules().size());
   for (const auto& rule : traces::rules())
-    if (traces::findMistake(rule.id)->injectable && rule.id != "softcap_dropped")
+    if (traces::findMistake(rule.id)->injectable && rule.id != "softcap_dropped" &&
+        rule.id != "attention_scale_dropped")
       asked.push_back(rule.id);
   return asked;
 }

@@ -91,10 +91,11 @@ Dropout BlockWorker::dropoutFor(const Place& place, GroupRank source_rank) const
   return dropout;
 }
 
-Softmax BlockWorker::softmaxFor(const Place& place, GroupRank source_rank) const {
+Softmax BlockWorker::softmaxFor(const Place& place, GroupRank source_rank,
+                                const at::Tensor& q) const {
   Softmax softmax = softmax_;
   softmax.dropout = dropoutFor(place, source_rank);
-  context_.seams.attention.scores(context_.seamPlace(place, source_rank), softmax.rule);
+  context_.seams.attention.scores(context_.seamPlace(place, source_rank), q.size(-1), softmax.rule);
   return softmax;
 }
 
@@ -113,7 +114,7 @@ void BlockWorker::attend(const std::vector<Piece>& pieces, const Place& place,
   const WorldRank source = context_.worldRankFor(source_rank);
   const AttentionSeams& seams = context_.seams.attention;
   const SeamPlace at = context_.seamPlace(place, source_rank);
-  const Softmax softmax = softmaxFor(place, source_rank);
+  const Softmax softmax = softmaxFor(place, source_rank, q);
   const PairPlaces places = placesFor(source_rank, q);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
@@ -174,7 +175,7 @@ std::vector<KeyGradients> BlockWorker::attendBackward(const std::vector<Piece>& 
                                                       const at::Tensor& k, const at::Tensor& v,
                                                       const AttentionResult& result,
                                                       RowSums& dq) const {
-  const Softmax softmax = softmaxFor(place, source_rank);
+  const Softmax softmax = softmaxFor(place, source_rank, q);
   BackwardInputs in{dout, q, k, v, result, pieces, softmax.rule};
   context_.seams.attention.backward(context_.seamPlace(place, source_rank), in);
   const PairPlaces places = placesFor(source_rank, q);
@@ -203,7 +204,7 @@ AttentionResult BlockWorker::attendWhole(const std::vector<Piece>& pieces, const
   Observer& observer = context_.observer;
   const WorldRank own = context_.worldRankFor(context_.rank());
   const MemoryScope memory(MemoryCategory::kOutLse);
-  const Softmax softmax = softmaxFor(place, context_.rank());
+  const Softmax softmax = softmaxFor(place, context_.rank(), q);
   const Dropout& dropout = softmax.dropout;
   const PairPlaces places = placesFor(context_.rank(), q);
   const auto attend_one = [&](const Piece& piece, PieceIndex index) {
@@ -229,7 +230,7 @@ AttentionGradients BlockWorker::attendWholeBackward(const std::vector<Piece>& pi
                                                     const at::Tensor& q, const at::Tensor& k,
                                                     const at::Tensor& v,
                                                     const AttentionResult& result) const {
-  const Softmax softmax = softmaxFor(place, context_.rank());
+  const Softmax softmax = softmaxFor(place, context_.rank(), q);
   const Dropout& dropout = softmax.dropout;
   BackwardInputs in{dout, q, k, v, result, pieces, softmax.rule};
   context_.seams.attention.backward(context_.seamPlace(place, context_.rank()), in);

@@ -72,7 +72,7 @@ class BlockWorker {
   /// Returns the dropout of one layer, which is the same in forward and backward.
   Dropout dropoutFor(const traces::Place& place, GroupRank source_rank) const;
   /// Returns the options of the softmax of one layer, with the rule that the seam leaves.
-  Softmax softmaxFor(const traces::Place& place, GroupRank source_rank) const;
+  Softmax softmaxFor(const traces::Place& place, GroupRank source_rank, const at::Tensor& q) const;
   PairPlaces placesFor(GroupRank source_rank, const at::Tensor& q) const;
 
   RankContext& context_;

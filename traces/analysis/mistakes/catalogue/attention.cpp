@@ -142,7 +142,12 @@ std::vector<Mistake> attentionMistakes() {
        .reported_in = "prime-rl#3007; Megatron-LM#3698",
        .view = "diff",
        .capture = CaptureNeeded::kFull,
-       .needs = {&needs::kOtherProgram}},
+       .seams = {"attention.scores"},
+       .made_by = "scores with the scale 1/√d, forward and backward",
+       .injectable = true,
+       .needs = {&needs::kTraining, &needs::kModelFolder},
+       .when_unseen = "the model's scale is 1/√d; use a Gemma 2 whose query_pre_attn_scalar is not "
+                      "the width of its heads"},
       {.id = "softcap_dropped",
        .label = "Softcap of scores dropped",
        .title = "Attention leaves out the softcap of the scores that the model states",

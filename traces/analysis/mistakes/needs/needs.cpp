@@ -106,9 +106,9 @@ const Need kSinks = {[](Run run, Asked) { return run.sinks; },
                      "changes nothing where layers have no sinks",
                      "--sinks, or an input with sinks", [](RunSpec& run) { run.sinks = true; }};
 
-const Need kModelFolder = {[](Run run, Asked) { return !run.model_dir.empty(); },
-                           "changes nothing of the sample model",
-                           "--model with the folder of a Gemma 2, whose scores have a softcap"};
+const Need kModelFolder = {
+    [](Run run, Asked) { return !run.model_dir.empty(); }, "changes nothing of the sample model",
+    "--model with the folder of a Gemma 2, whose scores have a scale and a softcap"};
 
 const Need kOtherProgram = {[](Run run, Asked) { return run.command == Command::kImport; },
                             "cannot be made by this engine", "a recorded job"};

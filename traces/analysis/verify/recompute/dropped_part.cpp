@@ -38,8 +38,7 @@ void addSoftcap(const LayerTensors& layer, std::vector<Candidate>& all) {
   LayerTensors other = layer;
   other.scores.softcap = 0;
   all.push_back({DroppedPart::kSoftcap, std::move(other),
-                 "attention without a softcap; an attribute of the layer's module states the "
-                 "softcap " +
+                 "attention without a softcap; the model states the softcap " +
                      number(layer.scores.softcap)});
 }
 

@@ -135,8 +135,7 @@ class Fitter {
     with_window.window = window;
     if (agrees(layer_, with_window)) return std::nullopt;
     return DroppedAttention{DroppedPart::kWindow,
-                            "attention of all earlier keys; an attribute of the layer's module "
-                            "states a window of " +
+                            "attention of all earlier keys; the model states a window of " +
                                 describeCount(window, "key")};
   }
 

@@ -40,7 +40,7 @@ const char* describe(StatedBy by) {
     case StatedBy::kCall:
       return "an argument of attention";
     case StatedBy::kModel:
-      return "an attribute of the layer's module";
+      return "the model";
     case StatedBy::kDefault:
       return "a call of attention without a scale";
     default:

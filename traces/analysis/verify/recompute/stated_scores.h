@@ -13,7 +13,7 @@ enum class StatedBy {
   kNobody,   ///< the job computes attention itself and says nothing; 1 / √head_dim is a guess
   kDefault,  ///< attention was called without a scale, which means 1 / √head_dim
   kCall,     ///< an argument of attention
-  kModel,    ///< an attribute of the layer's module
+  kModel,    ///< the model: its configuration, or an attribute of the layer's module
 };
 
 struct StatedScores {
