@@ -12,6 +12,7 @@
 #include "app/ringscope-gui/display.h"
 #include "app/ringscope-gui/explain.h"
 #include "app/ringscope-gui/export.h"
+#include "app/ringscope-gui/screenshot.h"
 #include "app/version/version.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/exchange/remote/remote_connection.h"
@@ -26,10 +27,14 @@ namespace {
 using namespace ringscope;
 
 struct Options {
+  bool sample = false;
   QString trace, run, screenshot, view = "ring", at, size, theme, explain, output, against, floor,
                                   axis;
   std::optional<traces::ListenOptions> listen;
   std::optional<app::ExportRequest> file;
+
+  /// Reports whether the window begins without a recording and without a run.
+  bool isEmpty() const { return !sample && !listen && trace.isEmpty() && run.isEmpty(); }
 };
 
 Options listening(const QCommandLineParser& parser) {
@@ -58,35 +63,42 @@ void printAndLeave(QCommandLineParser& parser) {
   }
 }
 
+QList<QCommandLineOption> windowOptions() {
+  return {
+      {"run", "Start a live run as this JSON file says", "CONFIG"},
+      {"sample", "Start a live run of the sample model"},
+      {"listen",
+       "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
+       "gets its recording, else it is a new folder among the window's runs"},
+      {"against", "A second recording, for the Compare view", "TRACE2"},
+      {"floor", "A second recording of the run of --against. It shows how far equal runs differ",
+       "TRACE3"},
+      {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
+      {"view", "The view to show", "NAME", "ring"},
+      {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
+      {"axis", "The Timeline's axis: recorded, or own-device, a model of ranks on own devices",
+       "NAME", "recorded"},
+      {"size", "Size of a screenshot", "WxH", "1920x1080"},
+      {"theme", "dark, light, contrast-dark or contrast-light", "NAME"},
+      {"explain",
+       "Write the explanation of this mistake as a page, with a picture where TRACE has it; needs "
+       "no display",
+       "ID"},
+      {{"o", "output"}, "The PDF file that --explain writes, or the folder of --listen", "OUT"}};
+}
+
 Options parse(const QApplication& app) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
-      "The RingScope window. Without a TRACE it starts a live run of the sample model.");
+      "The RingScope window. Without a TRACE it offers to explore the sample model, to debug a "
+      "job, or "
+      "to teach.");
   parser.addPositionalArgument(
       "TRACE",
       "A recording to open, or ssh://HOST/PATH; with --listen: where to listen, a path for a "
       "Unix socket or 127.0.0.1:PORT",
       "[TRACE]");
-  parser.addOptions(
-      {{"run", "Start a live run as this JSON file says", "CONFIG"},
-       {"listen",
-        "Follow a PyTorch job that records itself with RINGSCOPE_LIVE; -o names the folder that "
-        "gets its recording, else it is a new folder among the window's runs"},
-       {"against", "A second recording, for the Compare view", "TRACE2"},
-       {"floor", "A second recording of the run of --against. It shows how far equal runs differ",
-        "TRACE3"},
-       {"screenshot", "Draw into this PNG file and leave; needs no display", "OUT.png"},
-       {"view", "The view to show", "NAME", "ring"},
-       {"at", "Moment of a screenshot: STEP,LAYER,forward|backward,RINGSTEP[,PHASE]", "POSITION"},
-       {"axis", "The Timeline's axis: recorded, or own-device, a model of ranks on own devices",
-        "NAME", "recorded"},
-       {"size", "Size of a screenshot", "WxH", "1920x1080"},
-       {"theme", "dark, light, contrast-dark or contrast-light", "NAME"},
-       {"explain",
-        "Write the explanation of this mistake as a page, with a picture where TRACE has it; needs "
-        "no display",
-        "ID"},
-       {{"o", "output"}, "The PDF file that --explain writes, or the folder of --listen", "OUT"}});
+  parser.addOptions(windowOptions());
   parser.addOption({"list-views", "Print the names that --view takes"});
   parser.addOptions(app::exportOptions());
   parser.addOption({"version", "Print the version, the commit and the kind of build"});
@@ -100,7 +112,11 @@ Options parse(const QApplication& app) {
   if (parser.isSet("listen")) return listening(parser);
   if (parser.isSet("floor") && !parser.isSet("against"))
     throw usageError("--floor says by how much equal runs differ; name the other run by --against");
-  return {parser.positionalArguments().value(0),
+  const bool runs = parser.isSet("sample");
+  if (runs && (parser.isSet("run") || !parser.positionalArguments().isEmpty()))
+    throw usageError("--sample starts a run by itself, without a TRACE and without --run");
+  return {runs,
+          parser.positionalArguments().value(0),
           parser.value("run"),
           parser.value("screenshot"),
           parser.value("view"),
@@ -114,97 +130,12 @@ Options parse(const QApplication& app) {
           parser.value("axis")};
 }
 
-QSize parseSize(const QString& text) {
-  const QStringList parts = text.split('x');
-  const QSize size = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
-  if (size.width() < 640 || size.height() < 400 || size.width() > 7680 || size.height() > 4320)
-    throw usageError("--size " + text.toStdString() + " is not WxH between 640x400 and 7680x4320");
-  return size;
-}
-
-/// Moves to the moment that --at names, or to the middle of the second recorded ring step without
-/// --at.
-void goTo(viz::Navigator& navigator, const QString& at) {
-  if (at.isEmpty()) return navigator.setMoment(1, 0.55);
-  const QStringList parts = at.split(',');
-  bool fine = parts.size() >= 4 && (parts[2] == "forward" || parts[2] == "backward");
-  viz::Cursor cursor = navigator.cursor();
-  viz::Place& place = cursor.place;
-  bool a = false, b = false, c = false, d = true;
-  if (fine) {
-    place.train_step = parts[0].toInt(&a);
-    place.layer = traces::Layer::of(parts[1].toInt(&b));
-    place.direction =
-        parts[2] == "backward" ? traces::Direction::kBackward : traces::Direction::kForward;
-    place.stage = traces::RingStep::of(parts[3].toInt(&c));
-  }
-  const double phase = parts.size() > 4 ? parts[4].toDouble(&d) : 0.55;
-  if (!fine || !a || !b || !c || !d)
-    throw usageError("--at " + at.toStdString() +
-                     " is not STEP,LAYER,forward|backward,RINGSTEP[,PHASE]");
-  cursor.phase = phase;
-  navigator.setCursor(cursor);
-}
-
-/// Reports whether some visible view is still preparing its picture.
-bool isMaking(const viz::MainWindow& window) {
-  return std::ranges::any_of(window.findChildren<viz::View*>(), &viz::View::isMaking);
-}
-
 /// Sets the Timeline's axis to the one that --axis names. Throws usageError for unknown names.
 void setAxis(const viz::MainWindow& window, const QString& name) {
   if (name != "recorded" && name != "own-device")
     throw usageError("--axis " + name.toStdString() + " is neither recorded nor own-device");
   for (viz::View* view : window.findChildren<viz::View*>())
     view->setOwnDevices(name == "own-device");
-}
-
-int takeScreenshot(viz::MainWindow& window, const Options& options, QSize size) {
-  const double ratio = window.devicePixelRatioF();
-  window.resize((QSizeF(size) / ratio).toSize());
-  window.show();
-  window.player().setPlaying(false);
-  goTo(window.navigator(), options.at);
-  QApplication::processEvents();
-  QApplication::processEvents();
-  while (isMaking(window)) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
-  if (!window.grab().save(options.screenshot))
-    throw inputError(options.screenshot.toStdString() + " cannot be written");
-  return 0;
-}
-
-/// Opens the trace, waits for the doctor and the comparison, takes the screenshot and leaves.
-int runScreenshot(QApplication& app, viz::MainWindow& window, const Options& options, QSize size) {
-  int code = 2;
-  auto finish = [&](auto work) {
-    try {
-      code = work();
-    } catch (...) {
-      std::cerr << "ringscope-gui: " << viz::describeProblem(std::current_exception()).toStdString()
-                << "\n";
-    }
-    app.quit();
-  };
-  QObject::connect(&window, &viz::MainWindow::opened, &app, [&](const QString& failure) {
-    if (failure.isEmpty()) return;
-    std::cerr << "ringscope-gui: " << failure.toStdString() << "\n";
-    app.quit();
-  });
-  bool drawn = false;
-  const auto draw = [&] {
-    const auto compared = window.viewing().comparison.state();
-    const bool ready = compared == viz::Comparison::State::kNone ||
-                       compared == viz::Comparison::State::kDone ||
-                       compared == viz::Comparison::State::kFailed;
-    if (drawn || !ready || !window.session().diagnosis()) return;
-    drawn = true;
-    finish([&] { return takeScreenshot(window, options, size); });
-  };
-  QObject::connect(&window.session(), &viz::Session::stateChanged, &app, draw);
-  QObject::connect(&window.viewing().comparison, &viz::Comparison::changed, &app, draw);
-  window.openTrace(options.trace);
-  app.exec();
-  return code;
 }
 
 /// Returns the path of the program that starts runs; empty if the engine is not installed.
@@ -220,7 +151,7 @@ int run(viz::Application& app, const Options& options) {
     return app::explain(options.explain, options.trace, options.output);
   viz::MainWindow window(commandLineProgram());
   app.show_problem = [open = QPointer(&window)](const QString& problem) {
-    if (open) open->showProblem(problem);
+    if (open) open->page().status()->setProblem(problem);
   };
   const auto set_theme = [&] {
     if (!options.theme.isEmpty()) window.setTheme(viz::Theme::named(options.theme));
@@ -229,10 +160,9 @@ int run(viz::Application& app, const Options& options) {
   window.showView(options.view);
   setAxis(window, options.axis);
   if (!options.against.isEmpty()) window.compareWith(options.against, options.floor);
-  if (!options.screenshot.isEmpty()) {
-    if (options.trace.isEmpty()) throw usageError("--screenshot needs a TRACE");
-    return runScreenshot(app, window, options, parseSize(options.size));
-  }
+  if (!options.screenshot.isEmpty())
+    return app::takeScreenshot(app, window,
+                               {options.trace, options.screenshot, options.at, options.size});
   const viz::RunConfig config =
       options.run.isEmpty() ? viz::RunConfig() : viz::RunConfig::load(options.run);
   QSettings settings;
@@ -240,14 +170,15 @@ int run(viz::Application& app, const Options& options) {
   set_theme();  // applies to this start only
   QObject::connect(&window, &viz::MainWindow::settingsChanged, &window,
                    [&] { window.saveSettings(settings); });
+  if (options.isEmpty()) window.page().showStart(true);
   window.show();
   window.removeOldRuns();
   if (options.listen)
     window.listen(*options.listen);
-  else if (options.trace.isEmpty())
-    QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
-  else
+  else if (!options.trace.isEmpty())
     window.openTrace(options.trace);
+  else if (options.sample || !options.run.isEmpty())
+    QTimer::singleShot(0, &window, [&] { window.startRun(config); });  // after the first picture
   const int code = app.exec();
   traces::endRemoteConnections();  // threads that wait for another machine end
   window.saveSettings(settings);

@@ -104,8 +104,9 @@ TEST_F(LegibleTest, WordsOfWhatIsNotRecorded) {
 
 TEST_F(LegibleTest, ALongWarningKeepsTheWindowAsWideAsItIs) {
   open();
-  window.showProblem("rank 3 ended its recording in the middle of a line; " +
-                     QString("what came before is shown, and this sentence goes on. ").repeated(4));
+  window.page().status()->setProblem(
+      "rank 3 ended its recording in the middle of a line; " +
+      QString("what came before is shown, and this sentence goes on. ").repeated(4));
   expectLegible("a warning");
   EXPECT_EQ(window.width(), 1280);
   EXPECT_TRUE(status().contains("this sentence goes on.")) << "the tooltip has it whole";

@@ -115,6 +115,7 @@ constexpr const char* kStyleSheet = R"(
     QLabel#section { color: @dim; font-size: 11px; font-weight: 600; }
     QLabel#dim { color: @dim; font-size: 12px; }
     QLabel#title { font-size: 16px; font-weight: 600; }
+    QLabel#hero { font-size: 22px; font-weight: 600; }
     QLabel#mono { font-family: "JetBrains Mono"; font-size: 12px; }
     QLabel#differs { color: @text; font-size: 16px; font-weight: 700; padding: 0; }
     QLabel#right { color: @right; font-weight: 600; }
@@ -171,6 +172,8 @@ constexpr const char* kStyleSheet = R"(
     QMenu { background: @panel; border: 1px solid @line; }
     QMenu::item:selected { background: @accent; color: @onaccent; }
     QToolButton::menu-indicator { image: none; }
+    QFrame#door { background: @panel; border: 1px solid @line; border-radius: 10px; }
+    QLineEdit#line { font-family: "JetBrains Mono"; font-size: 12px; }
     QFrame#card { background: @raised; border: 1px solid @wrong; border-radius: 8px; }
     QFrame#palette { background: @panel; border: 1px solid @dim; border-radius: 8px; }
     QListView#cards { background: @background; border: 1px solid transparent; }
@@ -200,7 +203,7 @@ QString themeStyleSheet(const Theme& t, double zoom) {
                                                    {"@wait", t.wait},
                                                    {"@wrong", t.wrong}};
   for (const auto& [token, color] : tokens) sheet.replace(token, color.name());
-  for (const int size : {11, 12, 13, 16})
+  for (const int size : {11, 12, 13, 16, 22})
     sheet.replace(QString("font-size: %1px").arg(size),
                   QString("font-size: %1 px").arg(std::lround(size * zoom)));
   sheet.replace(" px;", "px;");

@@ -10,6 +10,7 @@ namespace ringscope::viz {
 
 void WindowParts::show(const QString& path, RunHold hold) const {
   shown.show(path, std::move(hold));
+  page.showStart(false);
   page.stage()->problemCard()->hide();
   page.topBar()->runs()->setRun(path);
   page.stage()->forgetVisited();

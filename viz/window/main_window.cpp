@@ -30,6 +30,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   runs_ = new RunControl(parts, engine_, *beside_, engine_program, this);
   jobs_ = new JobControl(parts, job_, engine_, this);
   recordings_ = new RecordingControl(parts, this);
+  new StartControl(parts, {*runs_, *jobs_, *recordings_, job_}, !engine_program.isEmpty(), this);
   connectParts();
   installEventFilter(this);
   frames_.setTimerType(Qt::PreciseTimer);

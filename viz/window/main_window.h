@@ -8,6 +8,7 @@
 #include "viz/window/job_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
+#include "viz/window/start_control.h"
 
 namespace ringscope::viz {
 
@@ -34,7 +35,8 @@ class MainWindow : public QMainWindow {
   void setTheme(const Theme& theme) { page_->setTheme(theme); }
   /// Throws usageError when there is no such view.
   void showView(const QString& name) { page_->stage()->show(name); }
-  void showProblem(const QString& problem) { page_->status()->setProblem(problem); }
+  /// Returns the parts of the window.
+  WindowPage& page() { return *page_; }
   /// Saves the place of the window, its borders and panels, the theme that the user chose, and how
   /// much the unpinned runs may take.
   void saveSettings(QSettings& settings) const;

@@ -45,6 +45,7 @@ void RecordingControl::open(const QString& path) {
           show(result.file, path, std::move(*hold));
         } else {
           parts_.shown.setUnopened(path);
+          parts_.page.showStart(false);
           parts_.page.stage()->problemCard()->show(path, result.failure);
           parts_.page.status()->setProblem(result.failure);
         }

@@ -36,12 +36,16 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   panes_ =
       new Panes({left_, stage_, right_, new TransportBar(sources.viewing, this), timeline}, this);
   rows->addWidget(panes_, 1);
+  start_ = new StartPage(this);
+  start_->hide();
+  rows->addWidget(start_, 1);
   rows->addWidget(makeSeparator(this));
   status_ = new StatusLine(this);
   rows->addWidget(status_);
   panels_ = {inspector, timeline};
   connect(timeline, &TimelineStrip::lanesChanged, panes_, &Panes::partsChanged);
   connect(stage_, &StageArea::viewShown, this, &WindowPage::refreshPanels);
+  connect(stage_, &StageArea::viewShown, this, [this] { showStart(false); });
   connect(stage_, &StageArea::stageAdded, this, [this] { setTheme(*theme_); });
 }
 
@@ -62,6 +66,13 @@ void WindowPage::setPresenting(bool presenting) {
   const auto state = window()->windowState();
   window()->setWindowState(presenting ? state | Qt::WindowFullScreen
                                       : state & ~Qt::WindowFullScreen);
+}
+
+void WindowPage::showStart(bool shown) {
+  if (shown != start_->isHidden()) return;
+  start_->setVisible(shown);
+  panes_->setVisible(!shown);
+  if (!shown) stage_->current()->setFocus();
 }
 
 void WindowPage::toggleRunPanel() {
@@ -93,6 +104,7 @@ void WindowPage::setTheme(const Theme& theme) {
     view->setZoom(zoom);
     view->setTheme(theme);
   }
+  start_->setTheme(theme);
   stage_->jobBar()->setWarningColor(theme.wrong);
   status_->setWarning(theme.wrong);
 }

@@ -8,6 +8,7 @@
 #include "viz/window/panes.h"
 #include "viz/window/run_panel.h"
 #include "viz/window/stage_area.h"
+#include "viz/window/start_page.h"
 #include "viz/window/status_line.h"
 #include "viz/window/top_bar.h"
 
@@ -30,6 +31,9 @@ class WindowPage : public QWidget {
   RunPanel* runPanel() const { return run_panel_; }
   StageArea* stage() const { return stage_; }
   StatusLine* status() const { return status_; }
+  StartPage* start() const { return start_; }
+  /// Shows the start page in place of the panes, or the panes again.
+  void showStart(bool shown);
 
   /// Fills the screen with the stage alone, and draws everything larger.
   void setPresenting(bool presenting);
@@ -53,6 +57,7 @@ class WindowPage : public QWidget {
   QScrollArea *left_, *right_;
   StageArea* stage_;
   Panes* panes_;
+  StartPage* start_;
   StatusLine* status_;
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;

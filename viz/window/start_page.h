@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QToolButton>
+
+#include "viz/session/background.h"
+#include "viz/style/theme.h"
+
+namespace ringscope::viz {
+
+class Door;
+
+/// The first page of a window without a recording. It has one door per kind of work: explore the
+/// sample model, debug a job, or teach with a quiz and lessons. The pictures are views of the
+/// sample recording.
+class StartPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit StartPage(QWidget* parent);
+
+  /// Without the engine, the first door opens the sample recording, and the quiz is closed.
+  void setEngine(bool installed);
+  /// Shows the line that starts a job. `invitation` is the setting that makes the job send its
+  /// recording here; empty while nobody listens.
+  void setInvitation(const QString& invitation);
+  void setTheme(const Theme& theme);
+
+  /// Reports whether every door has its picture, or the sample recording is missing.
+  bool isDrawn() const { return !background_.busy(); }
+  int seed() const { return seed_->value(); }
+  int rounds() const { return rounds_->value(); }
+
+ Q_SIGNALS:
+  void exploreRequested();
+  /// Emitted with the path of the sample recording.
+  void sampleRequested(const QString& path);
+  void openRequested();
+  void listenRequested();
+  void quizRequested();
+  void lessonsRequested();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void addExplore();
+  void addDebug();
+  void addTeach();
+  QWidget* makeQuizFields(QWidget* parent);
+  void drawPictures();
+
+  QList<Door*> doors_;
+  QPushButton *explore_, *quiz_;
+  QToolButton* listen_;
+  QLineEdit* line_;
+  QSpinBox *seed_, *rounds_;
+  const Theme* theme_ = &Theme::all().front();
+  const Theme* drawn_ = nullptr;  // the theme of the pictures
+  Background background_;
+};
+
+}  // namespace ringscope::viz
