@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/quiz/score_sheet.h"
+
+#include <algorithm>
+
+#include "traces/format/core/output_file.h"
+
+namespace ringscope::viz {
+namespace {
+
+/// Returns a field of a CSV line, in quotes where it needs them.
+std::string csvField(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
+std::string csvLine(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : ",") + csvField(field);
+  return line + "\r\n";
+}
+
+}  // namespace
+
+const char* QuizResult::word() const {
+  return answer.empty() ? "no answer" : isRight() ? "right" : "wrong";
+}
+
+int ScoreSheet::countRight() const {
+  return static_cast<int>(std::ranges::count_if(results_, &QuizResult::isRight));
+}
+
+std::string ScoreSheet::toCsv() const {
+  std::string csv = csvLine({"round", "seed", "strategy", "balance", "mask", "answer", "mistake",
+                             "result", "seconds", "evidence"});
+  for (const QuizResult& result : results_) {
+    std::string evidence;
+    for (const std::string& line : result.evidence)
+      evidence += (evidence.empty() ? "" : "; ") + line;
+    csv += csvLine({std::to_string(result.round), std::to_string(result.seed), result.strategy,
+                    result.balance, result.mask, result.answer, result.mistake, result.word(),
+                    std::to_string(result.seconds), evidence});
+  }
+  return csv;
+}
+
+void ScoreSheet::save(const std::string& path) const {
+  traces::OutputFile file(path);
+  file.stream() << toCsv();
+  file.finish();
+}
+
+}  // namespace ringscope::viz
