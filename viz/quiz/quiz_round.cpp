@@ -56,9 +56,11 @@ std::vector<RunSpec> offeredRuns(RunSpec base) {
 
 /// Reports whether settings alone decide that the mistake changes the run's numbers.
 bool alwaysShows(const Mistake& mistake, const RunSpec& run) {
-  const bool needs_uneven_targets = mistake.first_seen_in == traces::FirstSeenIn::kTargets;
+  const bool by_targets = mistake.first_seen_in == traces::FirstSeenIn::kTargets;
+  const bool by_pairs = mistake.first_seen_in == traces::FirstSeenIn::kPairs;
   return mistake.when_unseen.empty() && mistake.id != kWithoutEnd &&
-         (!needs_uneven_targets || run.mask == traces::MaskKind::kDocuments);
+         (!by_targets || run.mask == traces::MaskKind::kDocuments) &&  // which end unevenly
+         (!by_pairs || run.mask != traces::MaskKind::kWindow);         // it hides many pairs anyway
 }
 
 bool canBeMade(const Mistake& mistake, const RunSpec& run) {

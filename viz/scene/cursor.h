@@ -11,6 +11,9 @@ namespace ringscope::viz {
 /// at different ring steps.
 enum class Axis { kRingStep, kTime };
 
+/// Takes the place of a verdict in a quiz round.
+inline constexpr const char* kSealedWords = "not judged in a quiz round";
+
 /// The place at which the user looks at a recording. A scene is a function of the cursor and the
 /// data.
 struct Cursor {
@@ -21,6 +24,7 @@ struct Cursor {
   TokenIndex token;            ///< the selected token of the rank; none: no token is selected
   std::string tensor = "out";  ///< the one that Diff and Tensor show
   Axis axis = Axis::kRingStep;
+  bool sealed = false;  ///< a quiz round: scenes show facts and judge nothing
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };

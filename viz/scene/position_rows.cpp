@@ -14,13 +14,14 @@ namespace ringscope::viz {
 namespace {
 
 /// Adds the runs of one chunk of a shard. A run ends where positions stop rising by one, or turn
-/// right or wrong.
+/// right or wrong. `meant` may be null: then no run is wrong.
 void addChunk(PositionRow& row, const std::vector<double>& positions, std::size_t offset,
-              const traces::TokenRun& chunk, const Meant& meant) {
+              const traces::TokenRun& chunk, const Meant* meant) {
   PositionRun run;
   for (std::int64_t i = 0; i < chunk.end - chunk.begin; ++i) {
     const auto position = traces::wholeNumber(positions[offset + static_cast<std::size_t>(i)]);
-    const auto should = meant.tokenPosition(TokenIndex::of(chunk.begin + i));
+    const auto should =
+        meant ? meant->tokenPosition(TokenIndex::of(chunk.begin + i)) : std::nullopt;
     const bool wrong = should && position != *should;
     if (run.tokens > 0 && (wrong != run.wrong || position != run.last + 1)) {
       row.runs.push_back(run);
@@ -60,7 +61,7 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
   const int train_step = cursor.place.train_step;
   const auto ranks = groupRanks(trace, cursor.group);
   const Meant meant(trace, train_step, ranks);
-  strip.unknown = meant.positionsMissing();
+  strip.unknown = cursor.sealed ? kSealedWords : meant.positionsMissing();
   strip.advice = traces::captureAdvice(trace, "stats", "would show them");
   bool seen = false;
   for (const WorldRank rank : ranks) {
@@ -74,7 +75,8 @@ PositionStrip makePositionStrip(const traces::Trace& trace, const Cursor& cursor
       for (const auto& chunk : shard->global_from_local) {
         const auto size = static_cast<std::size_t>(chunk.end - chunk.begin);
         if (offset + size > values->size()) break;
-        addChunk(row, *values, offset, chunk, meant);  // the first sequence of the batch
+        addChunk(row, *values, offset, chunk,
+                 cursor.sealed ? nullptr : &meant);  // the first sequence of the batch
         offset += size;
       }
     }

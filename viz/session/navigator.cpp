@@ -36,6 +36,7 @@ std::int64_t Navigator::instant() const {
 }
 
 Cursor Navigator::settled(Cursor cursor) const {
+  cursor.sealed = sealed_;
   cursor.phase = std::clamp(cursor.phase, 0.0, 1.0);
   const auto groups = listGroups(session_.trace());
   cursor.group = std::clamp(cursor.group, 0, std::max(0, static_cast<int>(groups.size()) - 1));
@@ -107,6 +108,11 @@ void Navigator::setAxis(Axis axis) {
   setCursor(cursor);
 }
 
+void Navigator::setSealed(bool sealed) {
+  sealed_ = sealed;
+  setCursor(cursor_);
+}
+
 void Navigator::goTo(const Cursor& cursor) {
   Q_EMIT taken();
   setCursor(cursor);
@@ -147,6 +153,7 @@ void Navigator::moveTrainStep(int steps) {
 }
 
 void Navigator::nextDivergence() {
+  if (sealed_) return Q_EMIT told("Divergences: " + QString(kSealedWords));
   const auto found = traces::divergences(session_.trace());
   if (found.empty())
     return Q_EMIT told(QString::fromStdString(

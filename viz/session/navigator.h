@@ -32,6 +32,9 @@ class Navigator : public QObject {
   /// Goes to another group, and selects its rank in the seat of the selected rank.
   void setGroup(int group);
   void setAxis(Axis axis);
+  /// Seals the views for a quiz round, or opens the seal.
+  void setSealed(bool sealed);
+  bool isSealed() const { return sealed_; }
 
   /// The requests of a user follow. They take the cursor from the player.
   void goTo(const Cursor& cursor);
@@ -63,6 +66,7 @@ class Navigator : public QObject {
 
   const Session& session_;
   Cursor cursor_;
+  bool sealed_ = false;
   int recording_ = 0;  // of the session's trace that the cursor stands in
   std::size_t next_divergence_ = 0;
 };

@@ -82,6 +82,7 @@ std::shared_ptr<const PositionStrip> Session::positions(const Cursor& cursor) co
   Cursor key;
   key.group = cursor.group;
   key.place.train_step = cursor.place.train_step;
+  key.sealed = cursor.sealed;
   return positions_.get(
       data(), key, [&] { return makePositionStrip(*trace_, cursor); },
       [](const PositionStrip& strip) { return strip.complete() && strip.unknown.empty(); });

@@ -77,6 +77,11 @@ const Theme& Theme::named(const QString& name) {
                             [](const Theme& theme) { return theme.name.toStdString(); });
 }
 
+Theme withoutVerdicts(Theme theme) {
+  theme.right = theme.wrong = theme.dim;
+  return theme;
+}
+
 QColor rankColor(traces::WorldRank of) {
   const int rank = std::max(0, of.value());  // whose it is may not be recorded
   static const QColor kColors[] = {"#E69F00", "#56B4E9", "#009E73", "#CC79A7",
@@ -116,6 +121,13 @@ constexpr const char* kStyleSheet = R"(
     QLabel#dim { color: @dim; font-size: 12px; }
     QLabel#title { font-size: 16px; font-weight: 600; }
     QLabel#hero { font-size: 22px; font-weight: 600; }
+    QLabel#clock { font-family: "JetBrains Mono"; font-size: 36px; font-weight: 700; }
+    QRadioButton#answer { background: @raised; border: 1px solid @line; border-radius: 6px; padding: 6px 10px; spacing: 10px; min-height: 22px; }
+    QRadioButton#answer:checked { border: 1px solid @accent; font-weight: 600; }
+    QRadioButton#answer:focus { border: 2px solid @accent; padding: 5px 9px; }
+    QRadioButton#answer:disabled { color: @dim; }
+    QRadioButton#answer::indicator { width: 11px; height: 11px; border: 1px solid @dim; border-radius: 6px; background: @panel; }
+    QRadioButton#answer::indicator:checked { background: @accent; border: 1px solid @accent; }
     QLabel#mono { font-family: "JetBrains Mono"; font-size: 12px; }
     QLabel#differs { color: @text; font-size: 16px; font-weight: 700; padding: 0; }
     QLabel#right { color: @right; font-weight: 600; }
@@ -203,7 +215,7 @@ QString themeStyleSheet(const Theme& t, double zoom) {
                                                    {"@wait", t.wait},
                                                    {"@wrong", t.wrong}};
   for (const auto& [token, color] : tokens) sheet.replace(token, color.name());
-  for (const int size : {11, 12, 13, 16, 22})
+  for (const int size : {11, 12, 13, 16, 22, 36})
     sheet.replace(QString("font-size: %1px").arg(size),
                   QString("font-size: %1 px").arg(std::lround(size * zoom)));
   sheet.replace(" px;", "px;");

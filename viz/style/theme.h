@@ -25,6 +25,9 @@ struct Theme {
   static const Theme& named(const QString& name);
 };
 
+/// Returns the theme without the colours of verdicts, for a quiz round.
+Theme withoutVerdicts(Theme theme);
+
 /// Rank colours in the Okabe-Ito order; from 8 on the tint changes, after the pattern.
 QColor rankColor(traces::WorldRank rank);
 

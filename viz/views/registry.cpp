@@ -26,13 +26,13 @@ const std::vector<ViewEntry>& viewRegistry() {
       {"merge", "Merge", makeMergeView},
       {"memory", "Memory", makeMemoryView},
       {"timeline", "Timeline", makeTimelineView},
-      {"diff", "Diff", makeDiffView},
+      {"diff", "Diff", makeDiffView, true},
       {"tensor", "Tensor", makeTensorView},
-      {"doctor", "Doctor", makeDoctorView},
+      {"doctor", "Doctor", makeDoctorView, true},
       {"now", "Now", makeNowView},
       {"curves", "Curves", makeCurvesView},
-      {"query", "Query", makeQueryView},
-      {"compare", "Compare", makeCompareView},
+      {"query", "Query", makeQueryView, true},
+      {"compare", "Compare", makeCompareView, true},
       {"tokens", "Tokens", makeTokensView},
   };
   return kViews;

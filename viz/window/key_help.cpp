@@ -45,6 +45,7 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"F11", "presenter mode"},
     {"Ctrl+O", "open a recording"},
     {"Ctrl+E", "export the recording, or stop it"},
+    {"Ctrl+D", "in a quiz: pin what is on show as evidence"},
     {"Ctrl+T", "theme: dark, light, high contrast"},
     {"F1", "this list"},
 };

@@ -31,12 +31,14 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   jobs_ = new JobControl(parts, job_, engine_, this);
   recordings_ = new RecordingControl(parts, this);
   new StartControl(parts, {*runs_, *jobs_, *recordings_, job_}, !engine_program.isEmpty(), this);
+  quiz_ = new QuizControl(parts, *runs_, *recordings_, engine_, this);
   connectParts();
   installEventFilter(this);
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
-  addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, engine_, job_});
+  addShortcuts(*this,
+               {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *quiz_, engine_, job_});
   // Strings from recordings are never taken for markup.
   for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
   page_->setTheme(Theme::all().front());
@@ -55,6 +57,7 @@ void MainWindow::connectParts() {
   connect(jobs_, &JobControl::taking, &engine_, &EngineLink::stop);
   connect(jobs_, &JobControl::taking, recordings_, &RecordingControl::cancel);
   connect(jobs_, &JobControl::taking, beside_, &BesideControl::close);
+  connect(jobs_, &JobControl::taking, quiz_, &QuizControl::leave);
   connect(jobs_, &JobControl::recorded, this, &MainWindow::removeOldRuns);
   connect(runs_, &RunControl::recorded, this, &MainWindow::removeOldRuns);
   connect(runs_, &RunControl::changed, this, &MainWindow::refreshStatus);
@@ -113,15 +116,17 @@ void MainWindow::refreshStatus() {
           ? QString("a job sends its recording")
           : QString::fromStdString(runHeadline(session.trace(), session.live())));
   const QString& path = shown_.path();
+  const bool sealed = viewing_.navigator.isSealed();
   const bool shows_nothing =
       session.trace().moments().empty() && !live && (path.isEmpty() || shown_.failed());
   page_->status()->setRun(
-      shows_nothing ? QString()
-                    : QString::fromStdString(runStatus(
-                          session.trace(), {session.worst(), session.diagnosis(), live})));
+      sealed          ? QString("quiz · one mistake is sealed in this run")
+      : shows_nothing ? QString()
+                      : QString::fromStdString(runStatus(
+                            session.trace(), {session.worst(), session.diagnosis(), live})));
   const bool exists = isOnOtherMachine(path) || QFileInfo::exists(path);
   page_->topBar()->exporter()->setRecording(
-      session.live() || session.trace().moments().empty() || !exists ? "" : path);
+      sealed || session.live() || session.trace().moments().empty() || !exists ? "" : path);
   page_->status()->setFile(
       exists
           ? QString("%1 · %2").arg(recordingName(path),

@@ -6,6 +6,7 @@
 #include <QTimer>
 
 #include "viz/window/job_control.h"
+#include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
 #include "viz/window/start_control.h"
@@ -80,6 +81,7 @@ class MainWindow : public QMainWindow {
   RunControl* runs_;
   JobControl* jobs_;
   RecordingControl* recordings_;
+  QuizControl* quiz_;
   QTimer frames_;
   QElapsedTimer frame_clock_;
 };

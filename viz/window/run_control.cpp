@@ -37,6 +37,8 @@ RunControl::RunControl(const WindowParts& parts, EngineLink& engine, BesideContr
 void RunControl::connectEngine() {
   Viewing& viewing = parts_.viewing;
   connect(&engine_, &EngineLink::chunkArrived, this, [this](const traces::Chunk& chunk) {
+    const bool sealed = parts_.viewing.navigator.isSealed();
+    if (sealed && chunk.kind == traces::ChunkKind::kDiffs) return;  // the recording keeps it
     try {
       parts_.viewing.session.addChunk(chunk);
     } catch (const Error& error) {
@@ -157,6 +159,7 @@ void RunControl::finish(const QString& failure) {
   session.publish();
   session.setLive(false);
   beside_.keepPlace();
+  if (parts_.viewing.navigator.isSealed()) return Q_EMIT changed();  // neither failure nor doctor
   parts_.shown.setFailed(!failure.isEmpty());
   parts_.page.status()->setProblem(failure);
   Q_EMIT changed();

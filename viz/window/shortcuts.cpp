@@ -100,6 +100,11 @@ void addWindowCommands(const CommandAdder& commands, QWidget& window, const Shor
                  if (stage->goToBar()->isVisible()) return stage->goToBar()->hide();
                  page.isPresenting() ? page.setPresenting(false) : beside.close();
                });
+  commands.add("Start page: explore, debug, teach", {}, [&page, &quiz = to.quiz] {
+    if (!quiz.isRunning()) page.showStart(true);
+  });
+  commands.add("In a quiz: pin what is on show as evidence", {QKeySequence("Ctrl+D")},
+               [&quiz = to.quiz] { quiz.pin(); });
   commands.add("Close the window", {QKeySequence::Quit}, [&window] { window.close(); });
 }
 

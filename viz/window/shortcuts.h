@@ -2,6 +2,7 @@
 #pragma once
 
 #include "viz/window/job_control.h"
+#include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
 
@@ -15,6 +16,7 @@ struct ShortcutTargets {
   RunControl& runs;
   JobControl& jobs;
   RecordingControl& recordings;
+  QuizControl& quiz;
   EngineLink& engine;
   JobLink& job;
 };

@@ -55,16 +55,33 @@ void StageArea::makeTabs(QLayout* column) {
     tab->setObjectName("tab");
     tab->setText(entry.title);
     tab->setCheckable(true);
-    tab->setToolTip(QString("%1 (%2)").arg(
-        entry.title,
-        viewKey(static_cast<std::size_t>(tabs_.size())).toString(QKeySequence::NativeText)));
     connect(tab, &QToolButton::clicked, this, [this, name = entry.name] { show(name); });
     tabs_ << tab;
     bar->addWidget(tab);
   }
+  nameTabs();
   tabs_.first()->setChecked(true);
   bar->addStretch(1);
   column->addWidget(box);
+}
+
+void StageArea::nameTabs() {
+  const auto& entries = viewRegistry();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    QToolButton* tab = tabs_[static_cast<qsizetype>(i)];
+    const bool closed = viewing_.navigator.isSealed() && entries[i].judges;
+    tab->setEnabled(!closed);
+    tab->setToolTip(closed ? entries[i].title + ": closed until this round of the quiz is revealed"
+                           : QString("%1 (%2)").arg(entries[i].title,
+                                                    viewKey(i).toString(QKeySequence::NativeText)));
+  }
+}
+
+void StageArea::setSealed(bool sealed) {
+  viewing_.navigator.setSealed(sealed);
+  nameTabs();
+  const auto& shown = viewRegistry()[static_cast<std::size_t>(stage_->currentIndex())];
+  if (sealed && shown.judges) show(viewRegistry().front().name);
 }
 
 QList<View*> StageArea::views() const {
@@ -72,6 +89,10 @@ QList<View*> StageArea::views() const {
 }
 
 void StageArea::show(const QString& name) {
+  for (const ViewEntry& entry : viewRegistry())
+    if (entry.name == name && entry.judges && viewing_.navigator.isSealed())
+      return Q_EMIT viewing_.navigator.told(entry.title +
+                                            " is closed until this round of the quiz is revealed");
   stage_->show(name);
   if (before_stage_) before_stage_->show(name);
   // The Compare view shows both runs by itself.
@@ -84,9 +105,11 @@ void StageArea::show(const QString& name) {
 }
 
 void StageArea::showNext(int tabs) {
-  const auto& entries = viewRegistry();
-  const int count = static_cast<int>(entries.size());
-  show(entries[static_cast<std::size_t>((stage_->currentIndex() + tabs + count) % count)].name);
+  const int count = static_cast<int>(tabs_.size());
+  int next = stage_->currentIndex();
+  do next = (next + tabs + count) % count;
+  while (!tabs_[next]->isEnabled());
+  show(viewRegistry()[static_cast<std::size_t>(next)].name);
 }
 
 bool StageArea::focusSearch() {

@@ -35,6 +35,8 @@ class StageArea : public QWidget {
   /// Shows the second stage and the bar above both. The first call makes the second stage.
   void showBeside();
   void hideBeside();
+  /// Closes the views that judge, for a quiz round, or opens them again.
+  void setSealed(bool sealed);
   bool isComparing() const { return !compare_->isHidden(); }
 
   /// Remembers the view on show and the place that the cursor leaves.
@@ -56,6 +58,7 @@ class StageArea : public QWidget {
 
  private:
   void makeTabs(QLayout* column);
+  void nameTabs();
   /// Moves the cursor of the second stage with that of the first.
   void followBefore();
 

@@ -29,8 +29,14 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   run_panel_ = new RunPanel(sources.viewing.session, sources.engine, this);
   run_panel_->setMinimumWidth(kLeastPanel);
   auto* inspector = new Inspector(sources.viewing, this);
-  left_ = scrolled(run_panel_);
-  right_ = scrolled(inspector);
+  quiz_.panel = new QuizPanel(this);
+  quiz_.answers = new AnswerPanel(this);
+  left_ = new QStackedWidget(this);
+  right_ = new QStackedWidget(this);
+  for (QWidget* each : {static_cast<QWidget*>(run_panel_), static_cast<QWidget*>(quiz_.panel)})
+    left_->addWidget(scrolled(each));
+  for (QWidget* each : {static_cast<QWidget*>(inspector), static_cast<QWidget*>(quiz_.answers)})
+    right_->addWidget(scrolled(each));
   auto* timeline = new TimelineStrip(sources.viewing, this);
   stage_ = new StageArea(sources.viewing, sources.before, sources.job, this);
   panes_ =
@@ -85,11 +91,21 @@ void WindowPage::toggleInspector() {
   refreshPanels();
 }
 
+void WindowPage::showQuiz(bool shown, bool sealed) {
+  quiz_.shown = shown;
+  quiz_.sealed = sealed;
+  for (QStackedWidget* side : {left_, right_}) side->setCurrentIndex(shown ? 1 : 0);
+  stage_->setSealed(sealed);
+  refreshPanels();
+  setTheme(*theme_);
+}
+
 /// Two stages need the inspector's room. The Timeline view has a panel and lanes of its own.
 void WindowPage::refreshPanels() {
   const bool lanes = stage_->shown() == kLanesView;
-  left_->setVisible(shows_run_panel_ && !presenting_);
-  right_->setVisible(shows_inspector_ && !presenting_ && !stage_->isComparing() && !lanes);
+  left_->setVisible(quiz_.shown || (shows_run_panel_ && !presenting_));
+  right_->setVisible(quiz_.shown ||
+                     (shows_inspector_ && !presenting_ && !stage_->isComparing() && !lanes));
   panes_->showTimeline(!presenting_ && !lanes);
   panes_->partsChanged();
 }
@@ -100,9 +116,10 @@ void WindowPage::setTheme(const Theme& theme) {
   const double zoom = presenting_ ? kPresenterZoom : 1;
   window()->setStyleSheet(themeStyleSheet(theme, zoom) +
                           QString("QWidget#separator { background: %1; }").arg(theme.line.name()));
+  quiz_.theme = withoutVerdicts(theme);
   for (View* view : stage_->views() + panels_) {
     view->setZoom(zoom);
-    view->setTheme(theme);
+    view->setTheme(quiz_.sealed ? quiz_.theme : theme);
   }
   start_->setTheme(theme);
   stage_->jobBar()->setWarningColor(theme.wrong);

@@ -3,9 +3,12 @@
 
 #include <QScrollArea>
 #include <QSettings>
+#include <QStackedWidget>
 
 #include "viz/views/pass/pass_view.h"
+#include "viz/window/answer_panel.h"
 #include "viz/window/panes.h"
+#include "viz/window/quiz_panel.h"
 #include "viz/window/run_panel.h"
 #include "viz/window/stage_area.h"
 #include "viz/window/start_page.h"
@@ -35,6 +38,18 @@ class WindowPage : public QWidget {
   /// Shows the start page in place of the panes, or the panes again.
   void showStart(bool shown);
 
+  /// The parts of a quiz, beside the stage.
+  struct QuizParts {
+    QuizPanel* panel = nullptr;
+    AnswerPanel* answers = nullptr;
+    bool shown = false, sealed = false;
+    Theme theme;  ///< of the stage while it is sealed
+  };
+  const QuizParts& quiz() const { return quiz_; }
+  /// Replaces the run panel and the inspector by the panels of a quiz. `sealed`: the views and
+  /// colours judge nothing.
+  void showQuiz(bool shown, bool sealed);
+
   /// Fills the screen with the stage alone, and draws everything larger.
   void setPresenting(bool presenting);
   bool isPresenting() const { return presenting_; }
@@ -54,11 +69,12 @@ class WindowPage : public QWidget {
 
   TopBar* top_bar_;
   RunPanel* run_panel_;
-  QScrollArea *left_, *right_;
+  QStackedWidget *left_, *right_;
   StageArea* stage_;
   Panes* panes_;
   StartPage* start_;
   StatusLine* status_;
+  QuizParts quiz_;
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;
   const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window

@@ -89,6 +89,7 @@ struct ViewEntry {
   QString name;   ///< the value of --view, lower case
   QString title;  ///< the title of the tab
   View* (*make)(Viewing& viewing, QWidget* parent);
+  bool judges = false;  ///< reports verdicts by itself: closed during a quiz round
 };
 
 /// Returns all views in the order of their tabs. A new view is a folder with its scene, painter and

@@ -176,7 +176,7 @@ std::vector<WorldRank> CoverageScene::pairPainters(int query, int key) const {
 }
 
 bool CoverageScene::isFault(const PairCell& cell) const {
-  if (!cell.wanted) return false;
+  if (!cell.wanted || sealed) return false;
   return cell.attended > *cell.wanted || (complete && cell.attended < *cell.wanted);
 }
 
@@ -213,12 +213,15 @@ CoverageScene makeCoverageScene(const traces::Trace& trace, const Cursor& cursor
     for (std::size_t seat = 0; seat < scene.ranks.size(); ++seat) filler.take(step, seat);
   filler.finish();
   scene.complete = cursor.place.stage.value() + 1 == ring_steps && filler.isOver();
-  countFaults(scene);
+  scene.sealed = cursor.sealed;
+  if (!scene.sealed) countFaults(scene);
   return scene;
 }
 
 std::string describe(const CoverageScene& scene) {
   if (!scene.note.empty()) return scene.note;
+  if (scene.sealed)
+    return (scene.complete ? "the pass is complete; " : "filling; ") + std::string(kSealedWords);
   std::string faults;
   auto say = [&](int count, const char* what) {
     if (count) faults += (faults.empty() ? "" : ", ") + std::to_string(count) + what;

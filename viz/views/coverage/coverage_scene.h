@@ -39,6 +39,7 @@ struct CoverageScene {
   bool complete = false;                     ///< the viewed ring step is the last
   int doubled = 0, missing = 0, partly = 0;  ///< cells: attended too often, not at all, in part
   int unwanted = 0;                          ///< cells attended that the mask does not have
+  bool sealed = false;                       ///< a quiz round: no cell is a fault
   bool wanted_known = true;                  ///< the mask is recorded
   std::string mask_advice;                   ///< what would have recorded it
   /// The efficiency that contiguous shards would have; nothing: the mask is not causal alone.

@@ -80,8 +80,12 @@ void drawHead(const MergeCanvas& c) {
 /// Draws the conclusion above the blocks, so that it is visible without going to the last block.
 void drawVerdict(const MergeCanvas& c) {
   const MergeHistory& h = c.scene.history;
+  const QRectF line(c.area.left() + 24, c.area.top() + 58, c.area.width() - 48, 20);
+  if (c.scene.sealed)
+    return c.say(line, QString("Which of the results agree is ") + kSealedWords, c.theme.dim,
+                 textFont(13));
   const bool equal = h.largest_error_merged <= h.rounding;
-  c.say(QRectF(c.area.left() + 24, c.area.top() + 58, c.area.width() - 48, 20),
+  c.say(line,
         equal ? QString("✓ merged by their weights the blocks equal what was recorded")
               : QString("≠ merged by their weights the blocks are off by up to %1")
                     .arg(h.largest_error_merged, 0, 'g', 2),
@@ -144,7 +148,7 @@ void drawResult(const MergeCanvas& c, const QString& name, double value,
   c.say(QRectF(c.area.left() + 24, y, c.area.width() * 0.5, 24), name, c.theme.text, textFont(13));
   c.say(QRectF(middle, y, 120, 24), QString::number(value, 'f', 6), c.theme.text, monoFont(13),
         kMergeRight);
-  if (!error) return;
+  if (!error || c.scene.sealed) return;
   const bool equal = *error <= c.scene.history.rounding;
   c.say(QRectF(middle + 132, y, c.area.width() * 0.5 - 156, 24),
         equal ? "✓ equals what was recorded" : QString("≠ off by up to %1").arg(*error, 0, 'g', 2),

@@ -220,6 +220,7 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
 
 MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row) {
   MergeScene scene;
+  scene.sealed = cursor.sealed;
   if (trace.moments().empty()) {
     scene.note = "No ring step is recorded.";
     return scene;

@@ -62,6 +62,7 @@ struct MergeScene {
   int ring_steps = 0;     ///< of the viewed pass
   RingStep now;           ///< the viewed ring step; none: backward is viewed
   bool has_sink = false;  ///< an attention sink has the weight that the blocks leave
+  bool sealed = false;    ///< a quiz round: the results are not compared
   MergeHistory history;
 
   friend bool operator==(const MergeScene&, const MergeScene&) = default;

@@ -26,6 +26,7 @@ class PositionsView : public View {
     seen.rank = cursor.rank;
     seen.place.train_step = cursor.place.train_step;
     seen.token = cursor.token;
+    seen.sealed = cursor.sealed;
     return seen;
   }
   void startOver() override { first_ = 0; }

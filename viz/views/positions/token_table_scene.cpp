@@ -109,6 +109,17 @@ void count(TokenTable& table, const Meant& meant) {
   }
 }
 
+/// Removes everything that says how the buffers should be.
+void seal(TokenTable& table) {
+  for (TokenCell& cell : table.cells)
+    cell.should_token = cell.should_position = cell.should_label = std::nullopt;
+  for (BufferLane& lane : table.buffers) {
+    if (lane.cut != BufferCut::kNotRecorded) lane.cut = BufferCut::kSealed;
+    lane.wrong = lane.compared = 0;
+    lane.not_compared = kSealedWords;
+  }
+}
+
 }  // namespace
 
 TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
@@ -156,6 +167,7 @@ TokenTable makeTokenTable(const Trace& trace, const Cursor& cursor) {
     table.buffers.push_back(laneOf(trace, name, train_step, rank));
   count(table, meant);
   addOtherCuts(table, trace);
+  if (cursor.sealed) seal(table);
   return table;
 }
 
@@ -168,6 +180,8 @@ std::string describeCut(const BufferLane& lane) {
       return "▲ not sharded: the rank made " + local + " by itself";
     case BufferCut::kUnknown:
       return "– no cut of it is recorded: the rank has " + local;
+    case BufferCut::kSealed:
+      return "the rank has " + local;
     case BufferCut::kNotRecorded:
       break;
   }

@@ -39,6 +39,7 @@ enum class BufferCut : std::uint8_t {
   kUnknown,      ///< it has the rank's values, and no cut of them
   kOwn,          ///< the rank made its values by itself
   kSharded,
+  kSealed,  ///< a quiz round does not say
 };
 
 /// How one buffer of a batch was cut for a rank.

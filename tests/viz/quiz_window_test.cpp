@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A quiz in the window, by mouse and keys: what a round hides, what it reveals, what it saves.
+#include <QAbstractItemView>
+#include <QListWidget>
+#include <QRadioButton>
+#include <QTextEdit>
+#include <QToolButton>
+#include <fstream>
+#include <sstream>
+
+#include "tests/viz/drawn.h"
+#include "tests/viz/window_fixture.h"
+#include "traces/analysis/mistakes/catalogue.h"
+#include "viz/window/quiz_control.h"
+
+namespace ringscope::viz {
+namespace {
+
+class QuizWindowTest : public WindowTest {
+ protected:
+  QuizControl& quiz() { return *window.findChild<QuizControl*>(); }
+  AnswerPanel& answers() { return *window.page().quiz().answers; }
+  /// Returns what the seed's rounds are, as the window draws them.
+  std::vector<QuizRound> roundsOf(int seed, int count) {
+    traces::RunSpec base = RunConfig().spec();
+    base.model.heads = window.page().runPanel()->queryHeads();
+    return drawRounds(base, static_cast<std::uint32_t>(seed), count);
+  }
+  /// Begins a quiz by its door, and waits until the run of the first round has ended.
+  void begin(int seed, int count) {
+    window.page().showStart(true);
+    for (const auto& [name, value] :
+         {std::pair("Seed of the quiz", seed), {"Rounds of the quiz", count}})
+      for (auto* box : window.page().start()->findChildren<QSpinBox*>())
+        if (box->accessibleName() == name) box->setValue(value);
+    QTest::mouseClick(button("Start a quiz"), Qt::LeftButton);
+    waitForRun();
+  }
+  void waitForRun() {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 40000));
+    ASSERT_GT(window.session().trace().moments().size(), 4u) << status().toStdString();
+    window.player().setPlaying(false);
+  }
+  void choose(const std::string& mistake) {
+    const auto* known = traces::findMistake(mistake);
+    for (auto* box : answers().findChildren<QRadioButton*>())
+      if (box->text() == QString::fromStdString(known->label))
+        QTest::mouseClick(box, Qt::LeftButton, {}, {12, box->height() / 2});
+  }
+  void reveal() {
+    QTest::mouseClick(button("Reveal with the proof"), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 30000));
+    QCoreApplication::processEvents();
+  }
+  QString panelWords() {
+    QStringList all;
+    for (auto* label : answers().findChildren<QLabel*>())
+      if (label->isVisible()) all << label->text();
+    return all.join("\n");
+  }
+  std::string csv() {
+    std::stringstream text;
+    text << std::ifstream(quiz().file().toStdString(), std::ios::binary).rdbuf();
+    return text.str();
+  }
+
+  /// Returns everything that the window says to eyes and to screen readers, except the answers.
+  QStringList allWords() {
+    QStringList all{window.windowTitle()};
+    for (QWidget* widget : window.findChildren<QWidget*>()) {
+      if (!widget->isVisible() || qobject_cast<QRadioButton*>(widget)) continue;
+      all << widget->accessibleName() << widget->accessibleDescription() << widget->toolTip();
+      for (const char* property : {"text", "plainText", "placeholderText", "currentText"})
+        all << widget->property(property).toString();
+      const auto* items = qobject_cast<QAbstractItemView*>(widget);
+      for (int row = 0; items && items->model() && row < items->model()->rowCount(); ++row)
+        for (const int role : {Qt::DisplayRole, Qt::ToolTipRole, Qt::AccessibleTextRole})
+          all << items->model()->index(row, 0).data(role).toString();
+    }
+    for (const QAction* action : window.actions()) all << action->text() << action->toolTip();
+    test::Drawn picture(window.size());
+    window.render(&picture, {}, {}, QWidget::DrawChildren);
+    all << QString::fromStdString(picture.words());
+    return all;
+  }
+  /// Removes the answers, which are painted too.
+  void expectSilence(const QuizRound& round, const std::string& where) {
+    for (auto* box : answers().findChildren<QRadioButton*>()) box->hide();
+    const QString words = allWords().join("\n");
+    const auto* mistake = traces::findMistake(round.mistake);
+    for (const std::string& name : {mistake->id, mistake->title, mistake->label, mistake->look_for})
+      EXPECT_FALSE(words.contains(QString::fromStdString(name), Qt::CaseInsensitive))
+          << where << " says " << name;
+    for (const char* verdict : {"✓", "✗", "should be 0", "▲ "})
+      EXPECT_FALSE(words.contains(verdict))
+          << where << " has " << verdict << " in "
+          << words.mid(std::max<qsizetype>(0, words.indexOf(verdict) - 40), 90).toStdString();
+    for (auto* box : answers().findChildren<QRadioButton*>()) box->show();
+  }
+  /// Every view must hide what is wrong, one after another, in forward and in backward.
+  void expectSilentViews(const QuizRound& round) {
+    const auto& moments = window.session().trace().moments();
+    for (const int moment : {1, static_cast<int>(moments.size()) / 2})
+      for (const ViewEntry& entry : viewRegistry()) {
+        window.navigator().setMoment(moment, 0.5);
+        window.showView(entry.name);
+        QTest::qWait(30);
+        expectSilence(round, round.mistake + ", " + entry.name.toStdString());
+        if (entry.judges) {
+          EXPECT_NE(window.page().stage()->shown(), entry.name);
+        }
+      }
+    QTest::keyClick(&window, Qt::Key_N);
+    expectSilence(round, round.mistake + ", next divergence");
+  }
+};
+
+TEST_F(QuizWindowTest, NothingInTheWindowNamesTheMistakeOfARound) {
+  std::set<std::string> had;
+  for (const int seed : {1, 2, 5, 9}) {
+    const QuizRound round = roundsOf(seed, 1).front();
+    had.insert(round.mistake);
+    begin(seed, 1);
+    if (HasFatalFailure()) return;
+    EXPECT_FALSE(window.session().diagnosis());
+    expectSilentViews(round);
+    quiz().leave();
+  }
+  EXPECT_GE(had.size(), 3u);
+}
+
+TEST_F(QuizWindowTest, AnAnswerIsRevealedWithTheProofAndTheNextRoundIsSealedAgain) {
+  const auto rounds = roundsOf(3, 2);
+  begin(3, 2);
+  EXPECT_FALSE(button("Answer")->isEnabled()) << "nothing is chosen";
+  EXPECT_FALSE(button("Reveal with the proof")->isEnabled());
+  choose(rounds[0].mistake);
+  QTest::mouseClick(button("Answer"), Qt::LeftButton);
+  expectSilence(rounds[0], "before the reveal");
+  reveal();
+  EXPECT_EQ(window.page().stage()->shown(), "doctor");
+  const QString title = QString::fromStdString(traces::findMistake(rounds[0].mistake)->title);
+  EXPECT_TRUE(panelWords().contains("✓ Right")) << panelWords().toStdString();
+  EXPECT_TRUE(panelWords().contains(title));
+  ASSERT_FALSE(window.session().diagnosis()->findings().empty());
+  EXPECT_TRUE(panelWords().contains(
+      QString::fromStdString(window.session().diagnosis()->findings().front().evidence)))
+      << panelWords().toStdString();
+  QTest::mouseClick(button("Next round"), Qt::LeftButton);
+  waitForRun();
+  EXPECT_EQ(window.page().stage()->shown(), "ring");
+  expectSilence(rounds[1], "the second round");
+  QTest::keyClick(&window, Qt::Key_F3);
+  EXPECT_TRUE(answers().isVisible());
+}
+
+TEST_F(QuizWindowTest, KeysAloneAnswerARound) {
+  begin(4, 1);
+  auto boxes = answers().findChildren<QRadioButton*>();
+  boxes.front()->setFocus();
+  QTest::keyClick(boxes.front(), Qt::Key_Space);
+  ASSERT_TRUE(button("Answer")->isEnabled());
+  button("Answer")->setFocus();
+  QTest::keyClick(button("Answer"), Qt::Key_Return);
+  button("Reveal with the proof")->setFocus();
+  QTest::keyClick(button("Reveal with the proof"), Qt::Key_Return);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 30000));
+  QTest::keyClick(button("Finish the quiz"), Qt::Key_Return);
+  EXPECT_FALSE(quiz().isRunning());
+  EXPECT_FALSE(answers().isVisible());
+}
+
+TEST_F(QuizWindowTest, EvidenceIsPinnedOnceAndLeadsBackToItsPlace) {
+  begin(3, 1);
+  window.showView("merge");
+  window.navigator().setMoment(2, 0);
+  window.navigator().selectRank(WorldRank::of(2));
+  QTest::keyClick(&window, Qt::Key_D, Qt::ControlModifier);
+  QTest::keyClick(&window, Qt::Key_D, Qt::ControlModifier);
+  auto* list = window.page().quiz().panel->findChild<QListWidget*>();
+  ASSERT_EQ(list->count(), 1);
+  EXPECT_TRUE(list->item(0)->text().startsWith("Merge · ")) << list->item(0)->text().toStdString();
+  EXPECT_TRUE(list->item(0)->text().contains("rank 2"));
+  window.showView("memory");
+  window.navigator().setMoment(0, 0);
+  QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                    list->visualItemRect(list->item(0)).center());
+  EXPECT_EQ(window.page().stage()->shown(), "merge");
+  EXPECT_EQ(window.navigator().moment(), 2);
+}
+
+TEST_F(QuizWindowTest, EndingEarlyKeepsTheSheetAndOpensTheSeal) {
+  const auto rounds = roundsOf(3, 2);
+  begin(3, 2);
+  for (auto* b : window.page().quiz().panel->findChildren<QToolButton*>())
+    if (b->text() == "End quiz") QTest::mouseClick(b, Qt::LeftButton);
+  EXPECT_FALSE(quiz().isRunning());
+  EXPECT_FALSE(window.navigator().isSealed());
+  const std::string text = csv();
+  EXPECT_NE(text.find(rounds[0].mistake + ",no answer,"), std::string::npos) << text;
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 30000));
+  window.showView("doctor");
+  EXPECT_EQ(window.page().stage()->shown(), "doctor");
+}
+
+TEST_F(QuizWindowTest, ClosingTheWindowNotesTheRoundWithoutAnAnswer) {
+  begin(3, 2);
+  window.close();
+  EXPECT_NE(csv().find("no answer"), std::string::npos);
+}
+
+TEST_F(QuizWindowTest, AnotherRecordingEndsTheQuiz) {
+  begin(3, 2);
+  open(restartingPositions());
+  EXPECT_FALSE(quiz().isRunning());
+  EXPECT_FALSE(window.navigator().isSealed());
+  EXPECT_NE(csv().find("no answer"), std::string::npos);
+  EXPECT_FALSE(window.session().diagnosis()->findings().empty());
+}
+
+}  // namespace
+}  // namespace ringscope::viz

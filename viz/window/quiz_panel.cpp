@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "viz/window/quiz_panel.h"
+
+#include <QFileInfo>
+#include <QVBoxLayout>
+
+#include "viz/kit/passing_list.h"
+
+namespace ringscope::viz {
+namespace {
+
+QLabel* addLabel(QVBoxLayout* column, const char* style, const QString& words = {}) {
+  auto* label = new QLabel(words, column->parentWidget());
+  label->setObjectName(style);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  column->addWidget(label);
+  return label;
+}
+
+QToolButton* addButton(QVBoxLayout* column, const QString& words, const QString& tip) {
+  auto* button = new QToolButton(column->parentWidget());
+  button->setText(words);
+  button->setToolTip(tip);
+  button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  column->addWidget(button);
+  return button;
+}
+
+}  // namespace
+
+QString clockTime(std::int64_t seconds) {
+  return QString("%1:%2").arg(seconds / 60).arg(seconds % 60, 2, 10, QChar('0'));
+}
+
+QuizPanel::QuizPanel(QWidget* parent) : QWidget(parent) {
+  setObjectName("panel");
+  setAttribute(Qt::WA_StyledBackground);
+  setAccessibleName(tr("Quiz"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(20, 18, 16, 16);
+  column->setSpacing(6);
+  round_ = addLabel(column, "section");
+  time_ = addLabel(column, "clock");
+  time_->setAccessibleName(tr("Time of this round"));
+  addLabel(column, "dim", tr("in this round"));
+  column->addSpacing(10);
+  addLabel(column, "section", tr("SCORE"));
+  score_ = addLabel(column, "title");
+  results_ = addLabel(column, "mono");
+  results_->setAccessibleName(tr("Results of the rounds"));
+  file_ = addLabel(column, "dim");
+  column->addSpacing(10);
+  addLabel(column, "section", tr("PINNED EVIDENCE"));
+  pin_ = addButton(column, tr("Pin what is on show"),
+                   tr("Keep this view and its place as evidence (Ctrl+D)"));
+  evidence_ = new PassingList<QListWidget>(this);
+  evidence_->setAccessibleName(tr("Pinned evidence"));
+  evidence_->setWordWrap(true);
+  evidence_->setFrameShape(QFrame::NoFrame);
+  evidence_->setMinimumHeight(64);
+  evidence_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  column->addWidget(evidence_, 1);
+  seal_ = addLabel(column, "dim");
+  auto* end = addButton(column, tr("End quiz"), tr("Keep the score sheet and open the seal"));
+  connect(pin_, &QToolButton::clicked, this, &QuizPanel::pinRequested);
+  connect(evidence_, &QListWidget::itemClicked, this,
+          [this](QListWidgetItem* item) { Q_EMIT evidenceChosen(evidence_->row(item)); });
+  connect(evidence_, &QListWidget::itemActivated, this,
+          [this](QListWidgetItem* item) { Q_EMIT evidenceChosen(evidence_->row(item)); });
+  connect(end, &QToolButton::clicked, this, &QuizPanel::endRequested);
+}
+
+void QuizPanel::show(const Quiz& quiz) {
+  round_->setText(
+      tr("ROUND %1 OF %2 · SEED %3").arg(quiz.round().number).arg(quiz.count()).arg(quiz.seed()));
+  // The result of a round stays sealed until everybody may see it.
+  QStringList lines;
+  int right = 0, told = 0;
+  for (const QuizResult& result : quiz.sheet().results()) {
+    if (quiz.isSealed() && result.round == quiz.round().number) continue;
+    ++told;
+    right += result.isRight();
+    lines << QString("%1  %2 %3  %4")
+                 .arg(result.round, 2)
+                 .arg(result.isRight()        ? "✓"
+                      : result.answer.empty() ? "–"
+                                              : "✗",
+                      QString(result.word()).leftJustified(9),
+                      clockTime(result.seconds).rightJustified(5));
+  }
+  score_->setText(tr("%1 right of %2").arg(right).arg(told));
+  results_->setText(lines.join('\n'));
+  results_->setVisible(!lines.isEmpty());
+  evidence_->clear();
+  for (const std::string& line : quiz.evidence()) evidence_->addItem(QString::fromStdString(line));
+  pin_->setEnabled(!quiz.isAnswered());
+  seal_->setText(quiz.isSealed()
+                     ? tr("Everything in this run was really computed, with one mistake in it. The "
+                          "doctor is silent until the round is revealed.")
+                     : tr("The seal is open: all views judge again."));
+}
+
+void QuizPanel::setTime(std::int64_t seconds) {
+  time_->setText(clockTime(seconds));
+}
+
+void QuizPanel::setFile(const QString& path) {
+  file_->setText(path.isEmpty() ? QString() : tr("Saved as %1").arg(QFileInfo(path).fileName()));
+  file_->setToolTip(path);
+  file_->setVisible(!path.isEmpty());
+}
+
+}  // namespace ringscope::viz

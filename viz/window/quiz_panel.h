@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QLabel>
+#include <QListWidget>
+#include <QToolButton>
+
+#include "viz/quiz/quiz.h"
+
+namespace ringscope::viz {
+
+/// The left panel during a quiz: the round, its time, the score, and the pinned evidence.
+class QuizPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit QuizPanel(QWidget* parent);
+
+  void show(const Quiz& quiz);
+  void setTime(std::int64_t seconds);
+  /// Names the file of the score sheet.
+  void setFile(const QString& path);
+
+ Q_SIGNALS:
+  void pinRequested();
+  /// Emitted with the index of a pinned line whose place the user asks for.
+  void evidenceChosen(int index);
+  void endRequested();
+
+ private:
+  QLabel *round_, *time_, *score_, *results_, *seal_, *file_;
+  QListWidget* evidence_;
+  QToolButton* pin_;
+};
+
+/// Returns a time as a clock shows it: "2:41".
+QString clockTime(std::int64_t seconds);
+
+}  // namespace ringscope::viz
