@@ -6,6 +6,7 @@
 
 #include "tests/viz/legible.h"
 #include "tests/viz/window_fixture.h"
+#include "viz/window/lessons_dialog.h"
 
 namespace ringscope::viz {
 namespace {
@@ -100,6 +101,28 @@ TEST_F(StartPageTest, TheLineForAJobIsCopiedAndNamesTheAddressThatListens) {
   EXPECT_TRUE(line.startsWith("RINGSCOPE_LIVE=")) << line.toStdString();
   EXPECT_TRUE(line.endsWith(" python -m ringscope train.py")) << line.toStdString();
   EXPECT_TRUE(window.job().listening());
+}
+
+TEST_F(StartPageTest, ALessonExplainsAMistakeAndRunsIt) {
+  QTest::mouseClick(tool("Lessons"), Qt::LeftButton);
+  auto* lessons = window.findChild<LessonsDialog*>();
+  ASSERT_TRUE(lessons);
+  auto* list = lessons->findChild<QListWidget*>();
+  const auto* page = lessons->findChild<QTextBrowser*>();
+  EXPECT_TRUE(page->toPlainText().contains("What happens"));
+  for (int row = 0; row < list->count(); ++row)
+    if (list->item(row)->data(Qt::UserRole).toString() == "naive_sum_merge")
+      list->setCurrentRow(row);
+  EXPECT_TRUE(page->toPlainText().contains("naive_sum_merge")) << page->toPlainText().toStdString();
+  QTest::mouseClick(button("Run with this mistake"), Qt::LeftButton);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 60000));
+  ASSERT_FALSE(window.session().diagnosis()->findings().empty());
+  EXPECT_EQ(window.session().diagnosis()->findings().front().rule, "naive_sum_merge");
+}
+
+TEST_F(StartPageTest, ALessonSetsWhatItsMistakeNeeds) {
+  for (const char* id : {"documents_ignored", "same_batch_on_dp_ranks", "mask_dropped"})
+    EXPECT_EQ(reasonAgainst(id, lessonRun(id)), "") << id;
 }
 
 TEST(StartPageWithoutAnEngine, OffersTheSampleRecordingAndNoQuiz) {

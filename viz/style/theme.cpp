@@ -188,6 +188,8 @@ constexpr const char* kStyleSheet = R"(
     QLineEdit#line { font-family: "JetBrains Mono"; font-size: 12px; }
     QFrame#card { background: @raised; border: 1px solid @wrong; border-radius: 8px; }
     QFrame#palette { background: @panel; border: 1px solid @dim; border-radius: 8px; }
+    QListView#evidence { background: @background; border: 1px solid @line; border-radius: 6px; font-size: 12px; }
+    QListView#evidence:focus { border: 1px solid @accent; }
     QListView#cards { background: @background; border: 1px solid transparent; }
     QListView#cards:focus { border: 1px solid @accent; }
     QTextBrowser, QPlainTextEdit { background: @panel; border: 1px solid @line; border-radius: 6px; selection-background-color: @accent; selection-color: @onaccent; }

@@ -50,11 +50,11 @@ AnswerPanel::AnswerPanel(QWidget* parent) : QWidget(parent) {
   column->addSpacing(8);
   verdict_ = label("title", {});
   title_ = label("plain", {});
-  proof_ = label("dim", {});
-  proof_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  page_ = button(tr("Read its page"));
   next_ = button({});
   next_->setObjectName("primary");
+  page_ = button(tr("Read its page"));
+  proof_ = label("dim", {});
+  proof_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   column->addStretch(1);
   connect(group_, &QButtonGroup::idToggled, this, &AnswerPanel::refreshButtons);
   connect(answer_, &QPushButton::clicked, this, [this] {
@@ -69,8 +69,12 @@ AnswerPanel::AnswerPanel(QWidget* parent) : QWidget(parent) {
 void AnswerPanel::show(const Quiz& quiz, const std::optional<traces::Diagnosis>& diagnosis) {
   if (answers_ != quiz.round().answers || round_ != quiz.round().number) showAnswers(quiz);
   answered_ = quiz.isAnswered();
-  for (QRadioButton* box : boxes_) box->setEnabled(!answered_);
   const bool open = !quiz.isSealed();
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    QRadioButton* box = boxes_[static_cast<qsizetype>(i)];
+    box->setEnabled(!answered_);
+    box->setVisible(!open || box->isChecked() || answers_[i] == quiz.round().mistake);
+  }
   answer_->setVisible(!open);
   reveal_->setVisible(!open);
   for (QWidget* part : {static_cast<QWidget*>(title_), static_cast<QWidget*>(proof_),

@@ -55,10 +55,13 @@ QuizPanel::QuizPanel(QWidget* parent) : QWidget(parent) {
   pin_ = addButton(column, tr("Pin what is on show"),
                    tr("Keep this view and its place as evidence (Ctrl+D)"));
   evidence_ = new PassingList<QListWidget>(this);
+  evidence_->setObjectName("evidence");
   evidence_->setAccessibleName(tr("Pinned evidence"));
   evidence_->setWordWrap(true);
   evidence_->setFrameShape(QFrame::NoFrame);
-  evidence_->setMinimumHeight(64);
+  evidence_->setMinimumHeight(72);
+  evidence_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
+  evidence_->setSpacing(2);
   evidence_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   column->addWidget(evidence_, 1);
   seal_ = addLabel(column, "dim");
@@ -89,7 +92,10 @@ void QuizPanel::show(const Quiz& quiz) {
                       QString(result.word()).leftJustified(9),
                       clockTime(result.seconds).rightJustified(5));
   }
-  score_->setText(tr("%1 right of %2").arg(right).arg(told));
+  constexpr int kMostLines = 5;
+  if (lines.size() > kMostLines) lines = lines.last(kMostLines);
+  score_->setText(told == 0 ? tr("no round revealed yet")
+                            : tr("%1 right of %2").arg(right).arg(told));
   results_->setText(lines.join('\n'));
   results_->setVisible(!lines.isEmpty());
   evidence_->clear();

@@ -2,12 +2,13 @@
 #include "viz/window/start_control.h"
 
 #include "traces/format/core/error.h"
+#include "viz/window/lessons_dialog.h"
 
 namespace ringscope::viz {
 
 StartControl::StartControl(const WindowParts& parts, const Targets& targets, bool has_engine,
                            QObject* parent)
-    : QObject(parent), parts_(parts), to_(targets) {
+    : QObject(parent), parts_(parts), to_(targets), has_engine_(has_engine) {
   StartPage* page = parts.page.start();
   page->setEngine(has_engine);
   connect(page, &StartPage::exploreRequested, this,
@@ -15,6 +16,7 @@ StartControl::StartControl(const WindowParts& parts, const Targets& targets, boo
   connect(page, &StartPage::sampleRequested, &to_.recordings, &RecordingControl::open);
   connect(page, &StartPage::openRequested, &to_.recordings, &RecordingControl::chooseFile);
   connect(page, &StartPage::listenRequested, this, &StartControl::listen);
+  connect(page, &StartPage::lessonsRequested, this, &StartControl::showLessons);
   connect(&to_.job, &JobLink::changed, this,
           [this, page] { page->setInvitation(to_.job.invitation()); });
 }
@@ -25,6 +27,12 @@ void StartControl::listen() {
   } catch (const Error& error) {
     parts_.page.status()->setProblem(error.what());
   }
+}
+
+void StartControl::showLessons() {
+  auto* lessons = new LessonsDialog(has_engine_, parts_.page.theme(), &parts_.page);
+  connect(lessons, &LessonsDialog::runRequested, &to_.runs, &RunControl::start);
+  lessons->open();
 }
 
 }  // namespace ringscope::viz

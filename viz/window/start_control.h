@@ -23,9 +23,11 @@ class StartControl : public QObject {
 
  private:
   void listen();
+  void showLessons();
 
   WindowParts parts_;
   Targets to_;
+  bool has_engine_;
 };
 
 }  // namespace ringscope::viz

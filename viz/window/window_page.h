@@ -59,6 +59,7 @@ class WindowPage : public QWidget {
   void refreshPanels();
 
   void setTheme(const Theme& theme);
+  const Theme& theme() const { return *theme_; }
   /// Takes the next theme. The user's choice is saved.
   void chooseNextTheme();
   void save(QSettings& settings) const;
