@@ -28,7 +28,7 @@ TEST_F(CompareMapViewTest, TheMapSaysWhatIsUnderThePointerAndAClickGoesThere) {
   click(onMap(2, 100));
   EXPECT_EQ(window.navigator().cursor().place, test::forwardAt(1, 0));
   EXPECT_EQ(window.navigator().cursor().rank, row.rank) << "who had it in A";
-  EXPECT_EQ(window.navigator().tensor(), "out");
+  EXPECT_EQ(window.navigator().cursor().tensor, "out");
   EXPECT_TRUE(status().contains("head 2, token 100")) << status().toStdString();
 }
 

@@ -41,7 +41,7 @@ TEST_F(CompareViewTest, AClickOnARowMovesTheMomentThere) {
   clickRow("layer 1 · forward", 10);
   turned = {"layer 1 · forward"};
   clickRow("k");
-  EXPECT_EQ(window.navigator().tensor(), "k");
+  EXPECT_EQ(window.navigator().cursor().tensor, "k");
   EXPECT_EQ(window.navigator().cursor().place, test::forwardAt(1, 0));
   EXPECT_TRUE(status().contains("layer 1 › forward, k is bit for bit the same"))
       << status().toStdString();
@@ -77,7 +77,7 @@ TEST_F(CompareViewTest, TheVerdictLeadsToTheFirstDifference) {
   window.navigator().setPlace(test::placeAt(1, 1, traces::Direction::kForward, 0));
   click({60, cardsHead() + 14});
   EXPECT_EQ(window.navigator().cursor().place.train_step, 0);
-  EXPECT_EQ(window.navigator().tensor(), "buffer.position_ids");
+  EXPECT_EQ(window.navigator().cursor().tensor, "buffer.position_ids");
 }
 
 TEST_F(CompareViewTest, ARecordingOfAnEqualRunSaysByHowMuchTheyDiffer) {

@@ -79,7 +79,7 @@ class InputRulesTest : public ControlTest {
     const Player& player = window.player();
     const Navigator& at = window.navigator();
     return std::tuple(player.playing(), player.following(), player.speed(), player.reducedMotion(),
-                      at.cursor().axis, at.cursor().rank, at.moment(), at.tensor());
+                      at.cursor().axis, at.cursor().rank, at.moment(), at.cursor().tensor);
   }
   static QVariant value(const QWidget* control) {
     if (const auto* b = qobject_cast<const QAbstractButton*>(control)) return b->isDown();

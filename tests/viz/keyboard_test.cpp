@@ -38,7 +38,9 @@ TEST_F(KeyboardTest, NHoldsAtADivergenceAndSaysWhichUntilTheCursorGoesOn) {
   QTest::qWait(100);
   EXPECT_EQ(window.navigator().cursor().place, found) << "it stays there";
   EXPECT_NE(status().indexOf("▲ divergence 1 of "), -1) << status().toStdString();
-  EXPECT_NE(status().indexOf(window.navigator().tensor() + ", isolated"), -1)
+  EXPECT_NE(
+      status().indexOf(QString::fromStdString(window.navigator().cursor().tensor) + ", isolated"),
+      -1)
       << status().toStdString();
   QTest::keyClick(&window, Qt::Key_N);
   EXPECT_NE(status().indexOf("▲ divergence 2 of "), -1);

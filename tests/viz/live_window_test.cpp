@@ -215,7 +215,7 @@ TEST_F(LiveWindowTest, ATensorOfThePausedRunIsReadLive) {
   const QModelIndex weight = table->model()->index(row, 0);
   table->scrollTo(weight);
   QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(weight).center());
-  EXPECT_EQ(window.navigator().tensor(), "weight.model.norm.weight");
+  EXPECT_EQ(window.navigator().cursor().tensor, "weight.model.norm.weight");
   QTest::qWait(50);
   auto* live = window.findChildren<QToolButton*>().first();
   for (auto* b : window.findChildren<QToolButton*>())

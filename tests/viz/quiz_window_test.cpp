@@ -11,6 +11,7 @@
 #include "tests/viz/drawn.h"
 #include "tests/viz/window_fixture.h"
 #include "traces/analysis/mistakes/catalogue.h"
+#include "viz/scene/memory_estimate.h"
 #include "viz/window/quiz_control.h"
 
 namespace ringscope::viz {
@@ -23,7 +24,7 @@ class QuizWindowTest : public WindowTest {
   /// Returns what the seed's rounds are, as the window draws them.
   std::vector<QuizRound> roundsOf(int seed, int count) {
     traces::RunSpec base = RunConfig().spec();
-    base.model.heads = window.page().runPanel()->queryHeads();
+    base.model.heads = ModelShape().heads;
     return drawRounds(base, static_cast<std::uint32_t>(seed), count);
   }
   /// Begins a quiz by its door, and waits until the run of the first round has ended.
@@ -200,7 +201,7 @@ TEST_F(QuizWindowTest, EndingEarlyKeepsTheSheetAndOpensTheSeal) {
   for (auto* b : window.page().quiz().panel->findChildren<QToolButton*>())
     if (b->text() == "End quiz") QTest::mouseClick(b, Qt::LeftButton);
   EXPECT_FALSE(quiz().isRunning());
-  EXPECT_FALSE(window.navigator().isSealed());
+  EXPECT_FALSE(window.navigator().cursor().sealed);
   const std::string text = csv();
   EXPECT_NE(text.find(rounds[0].mistake + ",no answer,"), std::string::npos) << text;
   EXPECT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 30000));
@@ -218,7 +219,7 @@ TEST_F(QuizWindowTest, AnotherRecordingEndsTheQuiz) {
   begin(3, 2);
   open(restartingPositions());
   EXPECT_FALSE(quiz().isRunning());
-  EXPECT_FALSE(window.navigator().isSealed());
+  EXPECT_FALSE(window.navigator().cursor().sealed);
   EXPECT_NE(csv().find("no answer"), std::string::npos);
   EXPECT_FALSE(window.session().diagnosis()->findings().empty());
 }

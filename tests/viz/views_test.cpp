@@ -142,7 +142,7 @@ TEST_F(ViewsTest, AMissingTensorStaysChosenWhileTheFirstIsShown) {
   auto* table = view->findChild<QTableView*>();
   EXPECT_EQ(table->currentIndex().row(), 0);
   EXPECT_GT(distinctColors(view->grab().toImage()), 100) << "its values are drawn";
-  EXPECT_EQ(window.navigator().tensor(), "out");
+  EXPECT_EQ(window.navigator().cursor().tensor, "out");
   auto* filter = view->findChild<QLineEdit*>();
   QTest::keyClicks(filter, "nothing");
   QTest::qWait(20);
@@ -213,7 +213,7 @@ TEST_F(ViewsTest, AClickOnAnErrorChoosesItsTensorAndLayer) {
   open();
   View* view = show("diff");
   QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(110, 100));
-  EXPECT_EQ(window.navigator().tensor(), "out");
+  EXPECT_EQ(window.navigator().cursor().tensor, "out");
   EXPECT_EQ(window.navigator().cursor().place.layer, Layer::of(1));
 }
 

@@ -8,6 +8,8 @@
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/run_with_mistakes.h"
 #include "traces/plan/balance.h"
+#include "traces/plan/strategy.h"
+#include "traces/plan/strategy_choices.h"
 
 namespace ringscope::viz {
 namespace {
@@ -37,21 +39,23 @@ class Dice {
   std::mt19937 numbers_;
 };
 
-/// Returns the runs among which a round draws.
+/// Returns the runs among which a round draws. The plain ring comes twice as often as the others.
 std::vector<RunSpec> offeredRuns(RunSpec base) {
   base.steps = 2;
   base.capture = "full";
   base.verify = false;
   base.balance = traces::defaultCausalBalance();
-  RunSpec gather = base, ulysses = base, documents = base, window = base;
-  gather.strategy = traces::Strategy::kAllGather;
-  ulysses.strategy = traces::Strategy::kUlysses;
+  RunSpec documents = base, window = base;
   documents.mask = traces::MaskKind::kDocuments;
   documents.separator = "\n\n";
   window.mask = traces::MaskKind::kWindow;
   window.window = 24;
   window.sinks = true;
-  return {base, documents, base, window, gather, ulysses};  // the plain ring comes twice as often
+  std::vector<RunSpec> runs{base, documents, window};
+  for (const RunSpec& choice : traces::strategyChoices(base))
+    if (choice.rotate == base.rotate && !traces::choosesUlyssesSize(choice.strategy))
+      runs.push_back(choice);
+  return runs;
 }
 
 /// Reports whether settings alone decide that the mistake changes the run's numbers.

@@ -36,7 +36,7 @@ std::int64_t Navigator::instant() const {
 }
 
 Cursor Navigator::settled(Cursor cursor) const {
-  cursor.sealed = sealed_;
+  cursor.sealed = cursor_.sealed;
   cursor.phase = std::clamp(cursor.phase, 0.0, 1.0);
   const auto groups = listGroups(session_.trace());
   cursor.group = std::clamp(cursor.group, 0, std::max(0, static_cast<int>(groups.size()) - 1));
@@ -109,8 +109,9 @@ void Navigator::setAxis(Axis axis) {
 }
 
 void Navigator::setSealed(bool sealed) {
-  sealed_ = sealed;
-  setCursor(cursor_);
+  if (sealed == cursor_.sealed) return;
+  cursor_.sealed = sealed;
+  Q_EMIT cursorChanged();
 }
 
 void Navigator::goTo(const Cursor& cursor) {
@@ -153,7 +154,7 @@ void Navigator::moveTrainStep(int steps) {
 }
 
 void Navigator::nextDivergence() {
-  if (sealed_) return Q_EMIT told("Divergences: " + QString(kSealedWords));
+  if (cursor_.sealed) return Q_EMIT told("Divergences: " + QString(kSealedWords));
   const auto found = traces::divergences(session_.trace());
   if (found.empty())
     return Q_EMIT told(QString::fromStdString(

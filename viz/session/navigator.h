@@ -17,7 +17,6 @@ class Navigator : public QObject {
   explicit Navigator(const Session& session, QObject* parent = nullptr);
 
   const Cursor& cursor() const { return cursor_; }
-  QString tensor() const { return QString::fromStdString(cursor_.tensor); }
   /// Returns the index of the place in trace().moments().
   int moment() const;
   /// Returns the instant on the run's clock that is viewed, in nanoseconds.
@@ -34,7 +33,6 @@ class Navigator : public QObject {
   void setAxis(Axis axis);
   /// Seals the views for a quiz round, or opens the seal.
   void setSealed(bool sealed);
-  bool isSealed() const { return sealed_; }
 
   /// The requests of a user follow. They take the cursor from the player.
   void goTo(const Cursor& cursor);
@@ -66,7 +64,6 @@ class Navigator : public QObject {
 
   const Session& session_;
   Cursor cursor_;
-  bool sealed_ = false;
   int recording_ = 0;  // of the session's trace that the cursor stands in
   std::size_t next_divergence_ = 0;
 };

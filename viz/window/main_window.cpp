@@ -116,7 +116,7 @@ void MainWindow::refreshStatus() {
           ? QString("a job sends its recording")
           : QString::fromStdString(runHeadline(session.trace(), session.live())));
   const QString& path = shown_.path();
-  const bool sealed = viewing_.navigator.isSealed();
+  const bool sealed = viewing_.navigator.cursor().sealed;
   const bool shows_nothing =
       session.trace().moments().empty() && !live && (path.isEmpty() || shown_.failed());
   page_->status()->setRun(

@@ -5,6 +5,7 @@
 
 #include "traces/format/core/error.h"
 #include "traces/format/trace/trace.h"
+#include "viz/scene/memory_estimate.h"
 
 namespace ringscope::viz {
 namespace {
@@ -68,7 +69,7 @@ bool QuizControl::eventFilter(QObject* watched, QEvent* event) {
 void QuizControl::start(std::uint32_t seed, int rounds) {
   leave();
   traces::RunSpec base = RunConfig().spec();
-  base.model.heads = parts_.page.runPanel()->queryHeads();
+  base.model.heads = ModelShape().heads;  // of the sample model
   quiz_.emplace(base, seed, rounds);
   file_.clear();
   parts_.page.quiz().panel->setFile({});
@@ -83,6 +84,7 @@ void QuizControl::beginRound() {
   RunConfig config;
   static_cast<traces::RunSpec&>(config) = quiz_->round().run;
   config.sealed = {QString::fromStdString(quiz_->round().mistake)};
+  parts_.page.runPanel()->setConfig(config);  // the form may have had another model
   own_ = true;
   runs_.start(config);
   own_ = false;

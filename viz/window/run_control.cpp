@@ -37,7 +37,7 @@ RunControl::RunControl(const WindowParts& parts, EngineLink& engine, BesideContr
 void RunControl::connectEngine() {
   Viewing& viewing = parts_.viewing;
   connect(&engine_, &EngineLink::chunkArrived, this, [this](const traces::Chunk& chunk) {
-    const bool sealed = parts_.viewing.navigator.isSealed();
+    const bool sealed = parts_.viewing.navigator.cursor().sealed;
     if (sealed && chunk.kind == traces::ChunkKind::kDiffs) return;  // the recording keeps it
     try {
       parts_.viewing.session.addChunk(chunk);
@@ -159,7 +159,8 @@ void RunControl::finish(const QString& failure) {
   session.publish();
   session.setLive(false);
   beside_.keepPlace();
-  if (parts_.viewing.navigator.isSealed()) return Q_EMIT changed();  // neither failure nor doctor
+  if (parts_.viewing.navigator.cursor().sealed)
+    return Q_EMIT changed();  // neither failure nor doctor
   parts_.shown.setFailed(!failure.isEmpty());
   parts_.page.status()->setProblem(failure);
   Q_EMIT changed();

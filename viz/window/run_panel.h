@@ -30,8 +30,6 @@ class RunPanel : public QWidget {
   QString reasonAgainst(const RunConfig& config) const {
     return refusal(config, settings_->queryHeads());
   }
-  /// Returns the number of query heads of the chosen model.
-  std::int64_t queryHeads() const { return settings_->queryHeads(); }
   /// Whether what is on show is a run that RingScope can do again.
   bool canRunAgain() const;
   /// The recording that is on show, for Reveal.

@@ -69,7 +69,7 @@ void StageArea::nameTabs() {
   const auto& entries = viewRegistry();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     QToolButton* tab = tabs_[static_cast<qsizetype>(i)];
-    const bool closed = viewing_.navigator.isSealed() && entries[i].judges;
+    const bool closed = viewing_.navigator.cursor().sealed && entries[i].judges;
     tab->setEnabled(!closed);
     tab->setToolTip(closed ? entries[i].title + ": closed until this round of the quiz is revealed"
                            : QString("%1 (%2)").arg(entries[i].title,
@@ -90,7 +90,7 @@ QList<View*> StageArea::views() const {
 
 void StageArea::show(const QString& name) {
   for (const ViewEntry& entry : viewRegistry())
-    if (entry.name == name && entry.judges && viewing_.navigator.isSealed())
+    if (entry.name == name && entry.judges && viewing_.navigator.cursor().sealed)
       return Q_EMIT viewing_.navigator.told(entry.title +
                                             " is closed until this round of the quiz is revealed");
   stage_->show(name);

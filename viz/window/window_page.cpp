@@ -31,12 +31,8 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   auto* inspector = new Inspector(sources.viewing, this);
   quiz_.panel = new QuizPanel(this);
   quiz_.answers = new AnswerPanel(this);
-  left_ = new QStackedWidget(this);
-  right_ = new QStackedWidget(this);
-  for (QWidget* each : {static_cast<QWidget*>(run_panel_), static_cast<QWidget*>(quiz_.panel)})
-    left_->addWidget(scrolled(each));
-  for (QWidget* each : {static_cast<QWidget*>(inspector), static_cast<QWidget*>(quiz_.answers)})
-    right_->addWidget(scrolled(each));
+  left_ = makeSide(run_panel_, quiz_.panel);
+  right_ = makeSide(inspector, quiz_.answers);
   auto* timeline = new TimelineStrip(sources.viewing, this);
   stage_ = new StageArea(sources.viewing, sources.before, sources.job, this);
   panes_ =
@@ -64,6 +60,15 @@ QScrollArea* WindowPage::scrolled(QWidget* widget) {
   return area;
 }
 
+QWidget* WindowPage::makeSide(QWidget* usual, QWidget* in_quiz) {
+  auto* side = new QWidget(this);
+  auto* rows = new QVBoxLayout(side);
+  rows->setContentsMargins(0, 0, 0, 0);
+  for (QWidget* part : {usual, in_quiz}) rows->addWidget(scrolled(part));
+  rows->itemAt(1)->widget()->hide();
+  return side;
+}
+
 void WindowPage::setPresenting(bool presenting) {
   presenting_ = presenting;
   top_bar_->setVisible(!presenting);
@@ -82,19 +87,21 @@ void WindowPage::showStart(bool shown) {
 }
 
 void WindowPage::toggleRunPanel() {
-  shows_run_panel_ = !shows_run_panel_;
+  shows_.run_panel = !shows_.run_panel;
   refreshPanels();
 }
 
 void WindowPage::toggleInspector() {
-  shows_inspector_ = !shows_inspector_;
+  shows_.inspector = !shows_.inspector;
   refreshPanels();
 }
 
 void WindowPage::showQuiz(bool shown, bool sealed) {
   quiz_.shown = shown;
   quiz_.sealed = sealed;
-  for (QStackedWidget* side : {left_, right_}) side->setCurrentIndex(shown ? 1 : 0);
+  for (const QWidget* side : {left_, right_})
+    for (const int part : {0, 1})
+      side->layout()->itemAt(part)->widget()->setVisible(shown == (part == 1));
   stage_->setSealed(sealed);
   refreshPanels();
   setTheme(*theme_);
@@ -103,9 +110,9 @@ void WindowPage::showQuiz(bool shown, bool sealed) {
 /// Two stages need the inspector's room. The Timeline view has a panel and lanes of its own.
 void WindowPage::refreshPanels() {
   const bool lanes = stage_->shown() == kLanesView;
-  left_->setVisible(quiz_.shown || (shows_run_panel_ && !presenting_));
+  left_->setVisible(quiz_.shown || (shows_.run_panel && !presenting_));
   right_->setVisible(quiz_.shown ||
-                     (shows_inspector_ && !presenting_ && !stage_->isComparing() && !lanes));
+                     (shows_.inspector && !presenting_ && !stage_->isComparing() && !lanes));
   panes_->showTimeline(!presenting_ && !lanes);
   panes_->partsChanged();
 }
@@ -134,8 +141,8 @@ void WindowPage::chooseNextTheme() {
 }
 
 void WindowPage::save(QSettings& settings) const {
-  settings.setValue("window/run_panel", shows_run_panel_);
-  settings.setValue("window/inspector", shows_inspector_);
+  settings.setValue("window/run_panel", shows_.run_panel);
+  settings.setValue("window/inspector", shows_.inspector);
   settings.setValue("runs/most_bytes", top_bar_->runs()->limit());
   settings.setValue("run/on", run_panel_->config().run_on);
   if (chosen_theme_) settings.setValue("window/theme", chosen_theme_->name);
@@ -143,8 +150,8 @@ void WindowPage::save(QSettings& settings) const {
 }
 
 void WindowPage::restore(const QSettings& settings) {
-  shows_run_panel_ = settings.value("window/run_panel", true).toBool();
-  shows_inspector_ = settings.value("window/inspector", true).toBool();
+  shows_.run_panel = settings.value("window/run_panel", true).toBool();
+  shows_.inspector = settings.value("window/inspector", true).toBool();
   run_panel_->setRunOn(settings.value("run/on").toString());
   bool is_number = false;
   const qint64 limit = settings.value("runs/most_bytes").toLongLong(&is_number);

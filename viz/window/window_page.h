@@ -3,7 +3,6 @@
 
 #include <QScrollArea>
 #include <QSettings>
-#include <QStackedWidget>
 
 #include "viz/views/pass/pass_view.h"
 #include "viz/window/answer_panel.h"
@@ -67,10 +66,12 @@ class WindowPage : public QWidget {
 
  private:
   QScrollArea* scrolled(QWidget* widget);
+  /// Makes a column with two parts, of which the first is shown until a quiz begins.
+  QWidget* makeSide(QWidget* usual, QWidget* in_quiz);
 
   TopBar* top_bar_;
   RunPanel* run_panel_;
-  QStackedWidget *left_, *right_;
+  QWidget *left_, *right_;
   StageArea* stage_;
   Panes* panes_;
   StartPage* start_;
@@ -79,7 +80,10 @@ class WindowPage : public QWidget {
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;
   const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window
-  bool shows_run_panel_ = true, shows_inspector_ = true, presenting_ = false;
+  struct {
+    bool run_panel = true, inspector = true;
+  } shows_;  // by the user's choice
+  bool presenting_ = false;
 };
 
 }  // namespace ringscope::viz

@@ -6,14 +6,17 @@ namespace ringscope::app {
 void defineGui(CLI::App& command, int&) {
   struct Options {
     std::string trace, folder, against, floor;
-    bool listen = false;
+    bool listen = false, sample = false;
   };
   auto options = std::make_shared<Options>();
-  command.add_option("TRACE", options->trace,
-                     "A recording (default: a live run of the sample model). With --listen: the "
-                     "path of a Unix socket or 127.0.0.1:PORT");
+  auto* trace = command.add_option("TRACE", options->trace,
+                                   "A recording (default: the start page). With --listen: the "
+                                   "path of a Unix socket or 127.0.0.1:PORT");
   auto* listen = command.add_flag("--listen", options->listen,
                                   "Follow a PyTorch job that records itself with RINGSCOPE_LIVE");
+  command.add_flag("--sample", options->sample, "Start a live run of the sample model")
+      ->excludes(listen)
+      ->excludes(trace);
   command
       .add_option("-o,--output", options->folder,
                   "With --listen: the folder for the job's recording (default: a new folder in the "
@@ -31,6 +34,7 @@ void defineGui(CLI::App& command, int&) {
   command.callback([options] {
     std::vector<std::string> arguments;
     if (options->listen) arguments.emplace_back("--listen");
+    if (options->sample) arguments.emplace_back("--sample");
     if (!options->folder.empty()) arguments.insert(arguments.end(), {"-o", options->folder});
     for (const auto& [option, file] :
          {std::pair("--against", options->against), {"--floor", options->floor}})
