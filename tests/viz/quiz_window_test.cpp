@@ -171,7 +171,8 @@ TEST_F(QuizWindowTest, KeysAloneAnswerARound) {
   button("Reveal with the proof")->setFocus();
   QTest::keyClick(button("Reveal with the proof"), Qt::Key_Return);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 30000));
-  QTest::keyClick(button("Finish the quiz"), Qt::Key_Return);
+  ASSERT_EQ(QApplication::focusWidget(), button("Finish the quiz"));
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
   EXPECT_FALSE(quiz().isRunning());
   EXPECT_FALSE(answers().isVisible());
 }

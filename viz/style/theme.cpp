@@ -152,6 +152,7 @@ constexpr const char* kStyleSheet = R"(
     QToolButton:checked:disabled { background: transparent; color: @off; border: 1px dashed @off; }
     QToolButton#tab { background: transparent; border: none; border-bottom: 2px solid transparent; border-radius: 0; color: @dim; padding: 0 1px; min-height: 34px; }
     QToolButton#tab:checked { color: @text; border-bottom: 2px solid @accent; font-weight: 600; }
+    QToolButton#tab:disabled { color: @off; border: none; }
     QToolButton#tab:focus { color: @accent; }
     QToolButton#compact { font-size: 12px; min-width: 0; min-height: 0; padding: 0; }
     QCheckBox { spacing: 8px; min-height: 24px; }

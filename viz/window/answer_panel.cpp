@@ -75,6 +75,7 @@ void AnswerPanel::show(const Quiz& quiz, const std::optional<traces::Diagnosis>&
     box->setEnabled(!answered_);
     box->setVisible(!open || box->isChecked() || answers_[i] == quiz.round().mistake);
   }
+  const bool had_focus = reveal_->hasFocus();
   answer_->setVisible(!open);
   reveal_->setVisible(!open);
   for (QWidget* part : {static_cast<QWidget*>(title_), static_cast<QWidget*>(proof_),
@@ -85,6 +86,7 @@ void AnswerPanel::show(const Quiz& quiz, const std::optional<traces::Diagnosis>&
   if (open) showProof(quiz, diagnosis);
   next_->setText(quiz.isLast() ? tr("Finish the quiz") : tr("Next round"));
   refreshButtons();
+  if (had_focus && open) next_->setFocus();
 }
 
 void AnswerPanel::showAnswers(const Quiz& quiz) {
