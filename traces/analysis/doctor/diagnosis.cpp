@@ -15,6 +15,7 @@
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/recomputed_finding.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/doctor/unknown_structure.h"
 #include "traces/analysis/mistakes/catalogue.h"
 #include "traces/analysis/mistakes/explanation.h"
 #include "traces/format/core/prose.h"
@@ -215,6 +216,7 @@ Diagnosis diagnose(const Trace& trace) {
     auto finding = contradictedType(trace);
     if (!finding) finding = unknownMistake(readings);
     if (!finding) finding = recomputedFinding(readings);
+    if (!finding) finding = unknownStructure(readings);
     if (finding) addFound(diagnosis.entries, *std::move(finding));
   }
   lowerConfidence(trace, diagnosis.entries);

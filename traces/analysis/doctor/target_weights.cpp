@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "traces/analysis/doctor/entry_weights.h"
+#include "traces/analysis/doctor/weighed_targets.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
@@ -13,29 +15,6 @@
 
 namespace ringscope::traces {
 namespace {
-
-/// The weight of one target and the number of targets, of a call in a microbatch of a rank.
-struct Weighed {
-  WorldRank rank;
-  std::int32_t microbatch = 0;
-  double weight = 0, targets = 0;
-  std::int64_t tokens = 0;
-};
-
-/// Reports whether all numbers are equal up to this share of the largest.
-bool areEqual(const std::vector<double>& numbers, double share) {
-  const auto [least, most] = std::ranges::minmax(numbers);
-  return most - least <= share * std::abs(most);
-}
-
-/// Reports whether a call has one weight for all of its targets.
-bool hasOneWeight(const CalledLoss& call) {
-  if (!call.weights || call.weighted || !(call.weights->mean > 0) ||
-      !(call.weights->off <= roundingShare(call.dtype)))
-    return false;
-  return !call.picked ||
-         areEqual({call.weights->least, call.weights->most}, 4 * roundingShare(call.dtype));
-}
 
 /// Returns the weights in a cp group, each of a call; none when one is unknown or is no cross
 /// entropy's.
@@ -66,7 +45,7 @@ std::vector<Weighed> joined(const std::vector<Weighed>& calls, double share) {
       all.push_back(call);
       continue;
     }
-    if (!areEqual({same->weight, call.weight}, share)) return {};
+    if (!areNear({same->weight, call.weight}, share)) return {};
     same->targets += call.targets;
   }
   return all;
@@ -82,24 +61,18 @@ bool areChunks(const Trace& trace, std::int32_t train_step, const std::vector<We
   });
 }
 
-std::string words(const Weighed& one, bool microbatches) {
-  return describeSignificant(one.weight, 4) + " on rank " + toString(one.rank) +
-         (microbatches ? " in microbatch " + std::to_string(one.microbatch) : "") + ", which has " +
-         describeCount(static_cast<std::int64_t>(one.targets), "target");
-}
-
 /// Judges chunks: the weight times the number of a chunk's own targets is the same in all of them.
 TargetWeights judgeChunks(const std::vector<Weighed>& calls, double share) {
   TargetWeights reading;
   std::vector<double> by_call;
   by_call.reserve(calls.size());
   for (const Weighed& one : calls) by_call.push_back(one.weight * one.targets);
-  if (!areEqual(by_call, share)) return reading;
+  if (!areNear(by_call, share)) return reading;
   reading.are = TargetsWeigh::kByChunkCount;
   const auto [least, most] = std::ranges::minmax(calls, {}, &Weighed::weight);
   reading.rank = most.rank;
-  reading.evidence = "In the gradient of the logits one target weighs " + words(most, false) +
-                     " in one chunk, and " + words(least, false) +
+  reading.evidence = "In the gradient of the logits one target weighs " + describeWeight(most, false) +
+                     " in one chunk, and " + describeWeight(least, false) +
                      " in another. The weight times the number of targets is the same in every "
                      "chunk.";
   return reading;
@@ -115,76 +88,21 @@ TargetWeights judge(const std::vector<Weighed>& all, double share) {
     by_rank.push_back(one.weight * one.targets);
     by_microbatch.push_back(one.weight * targets[one.microbatch]);
   }
-  if (areEqual(weights, share)) {
+  if (areNear(weights, share)) {
     reading.are = TargetsWeigh::kAlike;
     return reading;
   }
   // With as many targets on every rank, the weights of both are alike.
-  const bool of_microbatches = targets.size() > 1 && areEqual(by_microbatch, share),
-             of_ranks = !of_microbatches && areEqual(by_rank, share);
+  const bool of_microbatches = targets.size() > 1 && areNear(by_microbatch, share),
+             of_ranks = !of_microbatches && areNear(by_rank, share);
   if (!of_ranks && !of_microbatches) return reading;
   reading.are = of_ranks ? TargetsWeigh::kByRankCount : TargetsWeigh::kByMicrobatchCount;
   const auto [least, most] = std::ranges::minmax(all, {}, &Weighed::weight);
   reading.rank = most.rank;
   reading.evidence =
-      "In the gradient of the logits one target weighs " + words(most, targets.size() > 1) +
-      ", and " + words(least, targets.size() > 1) + ". The weight times the number of targets " +
+      "In the gradient of the logits one target weighs " + describeWeight(most, targets.size() > 1) +
+      ", and " + describeWeight(least, targets.size() > 1) + ". The weight times the number of targets " +
       (of_ranks ? "is the same on every rank." : "of all ranks is the same in every microbatch.");
-  return reading;
-}
-
-/// The targets of one batch entry on each rank of a group, in one microbatch.
-using EntryOnRanks = std::vector<Weighed>;
-
-/// Returns the entries whose targets have one weight on each rank that has some; only those of
-/// log-probabilities that all ranks pick once.
-std::vector<EntryOnRanks> entriesIn(const Trace& trace, std::int32_t train_step,
-                                    const std::vector<WorldRank>& members, double& share) {
-  std::map<std::pair<std::int32_t, std::size_t>, EntryOnRanks> all;
-  std::set<std::pair<WorldRank, std::int32_t>> seen;
-  for (const WorldRank rank : members)
-    for (const CalledLoss& call : calledLosses(trace, train_step, rank)) {
-      if (!seen.emplace(rank, call.microbatch).second || !call.picked || !call.weights ||
-          !(call.weights->off <= roundingShare(call.dtype)))
-        return {};
-      share = std::max(share, 4 * roundingShare(call.dtype));
-      for (std::size_t at = 0; at < call.entries.size(); ++at) {
-        const CalledLoss::Entry& entry = call.entries[at];
-        if (entry.targets == 0) continue;
-        const bool one = areEqual({entry.least, entry.most}, 4 * roundingShare(call.dtype));
-        all[{call.microbatch, at}].push_back({rank, call.microbatch,
-                                              one ? entry.most : std::nan(""),
-                                              static_cast<double>(entry.targets), call.tokens});
-      }
-    }
-  std::vector<EntryOnRanks> known;
-  for (auto& [place, ranks] : all)
-    if (ranks.size() > 1 &&
-        std::ranges::none_of(ranks, [](const Weighed& one) { return std::isnan(one.weight); }))
-      known.push_back(std::move(ranks));
-  return known;
-}
-
-/// Judges the targets of single sequences: on every rank they must weigh the same.
-TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double share) {
-  TargetWeights reading;
-  for (const EntryOnRanks& ranks : entries) {
-    std::vector<double> weights, by_rank;
-    for (const Weighed& one : ranks) {
-      weights.push_back(one.weight);
-      by_rank.push_back(one.weight * one.targets);
-    }
-    if (areEqual(weights, share)) continue;
-    reading.are = areEqual(by_rank, share) ? TargetsWeigh::kByRankCount : TargetsWeigh::kByRank;
-    const auto size = [](const Weighed& one) { return std::abs(one.weight); };
-    const auto [least, most] = std::ranges::minmax(ranks, {}, size);
-    reading.rank = most.rank;
-    reading.evidence = "In the gradient of the logits one target of a sequence weighs " +
-                       words(most, false) + " of it, and " + words(least, false) + ".";
-    if (reading.are == TargetsWeigh::kByRankCount)
-      reading.evidence += " The weight times the number of targets is the same on every rank.";
-    return reading;
-  }
   return reading;
 }
 
@@ -200,11 +118,9 @@ TargetWeights readTargetWeights(const Trace& trace) {
   TargetWeights known;
   for (const std::int32_t train_step : trainSteps(trace))
     for (const auto& members : sequenceGroups(trace)) {
-      double share = 0;
-      const auto entries = entriesIn(trace, train_step, members, share);
-      TargetWeights of_entries = judgeEntries(entries, share);
-      of_entries.train_step = train_step;
+      TargetWeights of_entries = readEntryWeights(trace, train_step, members);
       if (of_entries.are != TargetsWeigh::kUnknown) return of_entries;
+      double share = 0;
       const std::vector<Weighed> calls = weighedIn(trace, train_step, members, share);
       const auto other = [&](const Weighed& one) { return one.rank != calls.front().rank; };
       if (std::ranges::none_of(calls, other)) continue;

@@ -9,7 +9,7 @@ import torch
 from ._attention_facts import facts_of
 from ._harmless import guarded
 from ._layers import blocks, in_backward
-from ._rotations import positions_behind
+from ._rotations import positions_behind, positions_of
 from ._session import observer
 from ._tracing import unless_compiled
 from ._unwatched import unwatched
@@ -99,6 +99,7 @@ class ModelObserver:
         self._entry = None  # a hook on the part that is called first, until the model is called
         self._has_begun = False  # the part began the forward pass of the model's call
         self._has_positions = False  # position ids with a name were seen in this forward pass
+        self._table = None  # cos and sin that the first layer of this forward pass was given
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
             self.around.append("fully_shard")
@@ -201,6 +202,7 @@ class ModelObserver:
         self._begins()
 
     def _begins(self):
+        self._table = None
         self.session.microbatch += 1
         self.session.layers.restart()
 
@@ -246,6 +248,8 @@ class ModelObserver:
         if self._has_positions or self.session.saves_hooked or not isinstance(output, torch.Tensor):
             return
         positions = positions_behind(output, self.session.world_size)
+        if positions is None and self._table is not None and output.dim() >= 3:
+            positions = positions_of(*self._table, output.shape[1], self.session.world_size)
         if positions is not None:
             self.session.tensor("position_ids", positions, name="rotations", layer=None)
 
@@ -302,11 +306,15 @@ class ModelObserver:
             self._has_positions = True
             self.session.tensor("position_ids", value, name=name)
             break
+        table = {}
         for what, names in (("cos", _COS), ("sin", _SIN)):
             for name in names:
                 if name in tensors:
                     self.session.tensor(what, tensors[name], name=name)
+                    table[what] = tensors[name]
                     break
+        if self._table is None and len(table) == 2:
+            self._table = table["cos"], table["sin"]
         for name in _TABLES:
             if name in tensors and not tensors[name].is_complex():
                 self.session.tensor("rotary_table", tensors[name], name=name)

@@ -30,6 +30,16 @@ def positions_behind(output, ranks):
     return None
 
 
+def positions_of(cos, sin, length, ranks):
+    """Returns the position ids [B, S] whose rotations are the rows of two tables with `length` rows, as positions_behind()
+    does."""
+    cos, sin = _rows(cos, length), _rows(sin, length)
+    if cos is None or sin is None or cos.shape != sin.shape:
+        return None
+    rows = [_decoded(row, ranks * length) for row in torch.complex(cos.double(), sin.double())]
+    return torch.stack(rows) if all(row is not None for row in rows) else None
+
+
 def _first_attention(node):
     """Returns the node of the attention that is farthest from the output."""
     waiting, seen, found = [node], set(), None

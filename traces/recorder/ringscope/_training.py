@@ -20,6 +20,7 @@ from ._reference import ReferenceGradient
 from ._session import fingerprinter, observer
 
 _AT_ONCE = 32
+_MOST_KEPT = 128  # elements of a gradient whose values are kept
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
@@ -229,6 +230,12 @@ class LossObserver:
     parameters = staticmethod(lambda: ())  # (name, parameter) of the model
 
 
+def _is_short(value):
+    """Reports whether the values of a gradient or weight are kept. Vectors with an element per head, such as sinks, are
+    short."""
+    return value.dim() == 1 and value.numel() <= _MOST_KEPT
+
+
 class OptimizerObserver:
     """An observer of the gradients that the optimizer uses and of the weights after its step. The optimizer's step ends
     a training step."""
@@ -293,9 +300,8 @@ class OptimizerObserver:
         named = [(name, value) for name, value in named if value is not None]
         for first in range(0, len(named), _AT_ONCE):
             some = named[first : first + _AT_ONCE]
-            options = {"keep": False, "layer": None}
             self.session.record(
-                [(what, v, {"name": name, "part": part_of(v), **options}) for name, v in some]
+                [(what, v, {"name": name, "part": part_of(v), "layer": None, "keep": _is_short(v)}) for name, v in some]
             )
             for name, value in some:
                 if value is not local_of(value):

@@ -3,6 +3,7 @@
 // themselves.
 #include <algorithm>
 
+#include "traces/analysis/doctor/idle_sinks.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
 #include "traces/analysis/verify/layer_check.h"
@@ -110,6 +111,7 @@ RuleResult checkSinksOnEveryBlock(const Readings& readings) {
 }
 
 RuleResult checkSinksNotCutByHeads(const Readings& readings) {
+  if (auto finding = sinksOfFirstHeads(readings.trace())) return found(std::move(*finding));
   return answerAbout(readings, kHeads);
 }
 

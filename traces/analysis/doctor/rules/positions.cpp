@@ -10,7 +10,9 @@
 #include "traces/analysis/doctor/key_positions.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/rule.h"
+#include "traces/analysis/doctor/shard_borders.h"
 #include "traces/analysis/doctor/shared_keys.h"
+#include "traces/analysis/doctor/shared_positions.h"
 #include "traces/analysis/verify/layer_check.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/format/core/prose.h"
@@ -150,6 +152,7 @@ bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings
 RuleResult checkMissingPositionIds(const Readings& readings) {
   const Trace& trace = readings.trace();
   if (auto finding = unlikeSharedKeys(trace)) return found(std::move(*finding));
+  if (auto finding = equalPositionsOfAxes(readings)) return found(std::move(*finding));
   IdCount all;
   std::map<std::int32_t, IdCount> steps;
   for (const TensorRecord& tensor : trace.tensors()) {
@@ -177,6 +180,8 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
   if (all.tokens == 0)
     return notObservable("needs the values of position_ids and the borders of documents");
   if (all.wrong == 0) return clear();
+  if (documents)
+    if (auto finding = positionsRestartAtShards(readings)) return found(std::move(*finding));
   if (documents)
     return undecided(
         "needs to know where positions count from: ringscope.record(declare={\"positions\": …})");

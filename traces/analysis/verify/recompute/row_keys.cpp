@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "traces/analysis/verify/recompute/attended_rows.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
 #include "traces/analysis/verify/recompute/selection.h"
-#include "traces/analysis/verify/recompute/sixteen_bits.h"
 #include "traces/format/core/prose.h"
 
 namespace ringscope::traces {
@@ -16,7 +15,6 @@ namespace {
 /// The largest numbers of keys for which all pairs of runs, and all runs, are tried. Numbers of 16
 /// bits agree with many runs in one element, so fewer pairs are tried.
 constexpr std::int64_t kFewKeys = 256, kFewInSixteenBits = 96, kManyKeys = 4096;
-constexpr double kTolerance = 1e-4, kToleranceOfSixteenBits = 0.02;
 
 bool has(const TokenRun& run, std::int64_t key) {
   return run.begin <= key && key < run.end;
@@ -31,7 +29,7 @@ class KeySearch {
       : width_(row.out.size()),
         keys_(static_cast<std::int64_t>(row.weights.size())),
         own_(own),
-        in_sixteen_bits_(row.tolerance > kTolerance),
+        in_sixteen_bits_(row.tolerance > kToleranceOfRow),
         out_(row.out),
         sink_(row.sink) {
     double largest = 0;
@@ -133,68 +131,6 @@ class KeySearch {
   std::vector<double> sums_, weights_;  // of the keys before each key
 };
 
-/// The selected rows of out with the values that they follow from.
-class SelectedRows {
- public:
-  /// `sinks` are logits by head of the layer; empty: there are none.
-  SelectedRows(const Trace& trace, const LayerTensors& layer, const Selection& selection,
-               std::vector<double> sinks)
-      : layer_(layer),
-        selection_(selection),
-        width_(static_cast<std::size_t>(layer.head_dim)),
-        q_(layer.values(trace, TensorKind::kQ, selection).values),
-        k_(layer.values(trace, TensorKind::kK, selection).values),
-        v_(layer.values(trace, TensorKind::kV, selection).values),
-        out_(layer.values(trace, TensorKind::kOut, selection).values),
-        sinks_(std::move(sinks)),
-        tolerance_(fitSixteenBits(out_) ? kToleranceOfSixteenBits : kTolerance) {}
-
-  std::optional<std::vector<TokenRun>> keys(std::size_t row) const {
-    const auto heads = static_cast<std::size_t>(layer_.groupSize());
-    const std::size_t group = row / selection_.rows.size() / heads;
-    const std::span<const double> out = part(out_, row, 1), q = part(q_, row, 1),
-                                  k = part(k_, group * layer_.tokens.size(), layer_.tokens.size()),
-                                  v = part(v_, group * layer_.tokens.size(), layer_.tokens.size());
-    if (std::ranges::any_of(out, [](double x) { return !std::isfinite(x); })) return std::nullopt;
-    std::vector<double> weights;
-    for (std::size_t key = 0; key < layer_.tokens.size(); ++key)
-      weights.push_back(layer_.scores.score(std::inner_product(
-          q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(key * width_), 0.0)));
-    const double largest = std::ranges::max(weights);
-    for (double& weight : weights) weight = std::exp(weight - largest);
-    const double sink =
-        sinks_.empty() ? 0 : std::exp(sinks_[headIndex(layer_, selection_, row)] - largest);
-    const auto keys = findRowKeys({out, weights, v, tolerance_, sink},
-                                  static_cast<std::int64_t>(tokenIndex(selection_, row)));
-    return keys && leavesOutOwnKey(*keys, weights, tokenIndex(selection_, row)) ? std::nullopt
-                                                                                : keys;
-  }
-
- private:
-  /// Reports whether a row attends keys and not its own, which no mask of a decoder does. A key of
-  /// little weight does not show.
-  bool leavesOutOwnKey(const std::vector<TokenRun>& keys, const std::vector<double>& weights,
-                       std::size_t own) const {
-    double sum = 0;
-    for (const TokenRun& run : keys) {
-      if (has(run, static_cast<std::int64_t>(own))) return false;
-      sum += std::accumulate(weights.begin() + run.begin, weights.begin() + run.end, 0.0);
-    }
-    constexpr double kShows = 10;
-    return sum > 0 && weights[own] > kShows * tolerance_ * sum;
-  }
-  std::span<const double> part(const std::vector<double>& values, std::size_t row,
-                               std::size_t rows) const {
-    return std::span(values).subspan(row * width_, rows * width_);
-  }
-
-  const LayerTensors& layer_;
-  const Selection& selection_;
-  std::size_t width_;
-  std::vector<double> q_, k_, v_, out_, sinks_;
-  double tolerance_;
-};
-
 std::string describeKeys(const LayerTensors& layer, const std::vector<TokenRun>& runs) {
   std::string text;
   for (const TokenRun& run : runs) {
@@ -226,7 +162,7 @@ std::optional<std::string> findOtherKeys(const Trace& trace, const LayerTensors&
   for (std::size_t row = 0; row < out.ratios.size(); ++row)
     if (!(out.ratios[row] <= 1)) wrong.push_back(row);
   if (wrong.empty()) return std::nullopt;
-  const SelectedRows rows(trace, layer, selection, *std::move(sinks));
+  const AttendedRows rows(trace, layer, selection, *std::move(sinks));
   std::string words;
   const std::size_t looked = std::min(kLooked, wrong.size());
   for (std::size_t i = 0; i < looked; ++i) {

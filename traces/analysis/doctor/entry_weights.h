@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "traces/analysis/doctor/target_weights.h"
+
+namespace ringscope::traces {
+
+/// Compares the weights of a batch entry's targets on all ranks that share it. They are kUnknown
+/// when they are alike, or when the recording does not have them by entry.
+TargetWeights readEntryWeights(const Trace& trace, std::int32_t train_step,
+                               const std::vector<WorldRank>& members);
+
+}  // namespace ringscope::traces

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/shared_positions.h"
+
+#include "traces/analysis/doctor/readings.h"
+#include "traces/analysis/verify/layer_check.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/own_tokens.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::size_t kAxes = 3;  // of a shape [axes, batch, tokens]
+
+/// Reports whether a layer was computed again as causal attention of the whole sequence.
+bool isCausalAcrossRanks(const Trace& trace, const LayerCheck& layer) {
+  const IntentRecord* intent = layer.members.empty()
+                                   ? nullptr
+                                   : trace.intent(layer.pass.train_step, layer.members.front(),
+                                                  layer.pass.layer, layer.pass.microbatch);
+  const bool fits = layer.fits == AttentionFits::kStated || layer.fits == AttentionFits::kOther;
+  return intent && intent->mask == MaskKind::kCausal && layer.members.size() > 1 && fits &&
+         !layer.within_documents && !layer.tensors.empty() &&
+         layer.tensors.front().kind == TensorKind::kOut &&
+         layer.tensors.front().worst.ratio() <= 1;
+}
+
+/// Returns a rank's position ids of several axes, one per token of its own; null when it has none.
+const TensorRecord* positionsOfAxes(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+  const TensorRecord* ids = trace.findTensor({TensorKind::kPositionIds}, {train_step}, rank);
+  if (!ids || ids->shape.size() != kAxes || ids->shape.front() < 2 ||
+      ids->stats.min == ids->stats.max)
+    return nullptr;
+  const std::int64_t rows = ids->shape.back();
+  return std::ssize(ownTokens(trace, train_step, rank, rows)) == rows ? ids : nullptr;
+}
+
+}  // namespace
+
+std::optional<Finding> equalPositionsOfAxes(const Readings& readings) {
+  const Trace& trace = readings.trace();
+  const TensorRecord* any = nullptr;
+  for (const TensorRecord& tensor : trace.tensors())
+    if (tensor.tensor.kind == TensorKind::kPositionIds && tensor.shape.size() == kAxes)
+      any = &tensor;
+  if (!any) return std::nullopt;
+  for (const LayerCheck& layer : readings.layers()) {
+    if (!isCausalAcrossRanks(trace, layer)) continue;
+    const std::int32_t train_step = layer.pass.train_step;
+    const TensorRecord* first = positionsOfAxes(trace, train_step, layer.members.front());
+    for (const WorldRank rank : layer.members) {
+      const TensorRecord* ids = positionsOfAxes(trace, train_step, rank);
+      if (!first || !ids || rank == layer.members.front() || ids->shape != first->shape ||
+          ids->hash_algorithm != first->hash_algorithm || ids->hash != first->hash)
+        continue;
+      return Finding{
+          .confidence = Confidence::kLikely,
+          .title = "Position ids restart on every rank",
+          .place = {train_step},
+          .rank = rank,
+          .buffer = "position_ids",
+          .evidence = "Ranks " + toString(first->rank) + " and " + toString(rank) +
+                      " have the same position ids of " + std::to_string(ids->shape.front()) +
+                      " axes for " + describeCount(ids->shape.back()) +
+                      " different tokens each. Attention is causal and goes on from rank to rank, "
+                      "so later tokens have later positions.",
+          .remedy =
+              "Compute the position ids of all axes from the whole sequence, and cut them along "
+              "the tokens (the last dimension) as the tokens are cut."};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringscope::traces

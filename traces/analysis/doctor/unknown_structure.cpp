@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/unknown_structure.h"
+
+#include "traces/analysis/doctor/own_last_tokens.h"
+#include "traces/analysis/doctor/readings.h"
+#include "traces/analysis/doctor/repeated_keys.h"
+#include "traces/analysis/doctor/shard_borders.h"
+#include "traces/format/core/error.h"
+
+namespace ringscope::traces {
+
+std::optional<Finding> unknownStructure(const Readings& readings) try {
+  if (auto finding = attentionEndsAtShards(readings)) return finding;
+  if (auto finding = keysCountedOnEveryRank(readings.trace())) return finding;
+  return resultsOfOwnLastTokens(readings.trace());
+} catch (const Error&) {
+  return std::nullopt;  // what cannot be read is told beside the findings
+}
+
+}  // namespace ringscope::traces
