@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/unknown_structure.h"
 
+#include "traces/analysis/doctor/block_pairing.h"
+#include "traces/analysis/doctor/observed_faults.h"
 #include "traces/analysis/doctor/own_last_tokens.h"
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/doctor/repeated_keys.h"
@@ -11,8 +13,11 @@ namespace ringscope::traces {
 
 std::optional<Finding> unknownStructure(const Readings& readings) try {
   if (auto finding = attentionEndsAtShards(readings)) return finding;
-  if (auto finding = keysCountedOnEveryRank(readings.trace())) return finding;
-  return resultsOfOwnLastTokens(readings.trace());
+  for (const auto& find : {wrongPartialMerge, tokenKeptTwice, convolutionWithoutHalo,
+                           keysCountedOnEveryRank, valuesBehindKeys, ownMaskOnAllBlocks,
+                           partsAttendEachOther, resultsOfOwnLastTokens})
+    if (auto finding = find(readings.trace())) return finding;
+  return std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // what cannot be read is told beside the findings
 }

@@ -5,6 +5,7 @@ import torch.distributed as dist
 
 from ._gathered_values import GatheredValues
 from ._operators import tensors_in
+from ._partial_merges import PartialMerges
 from ._recognition import KINDS, Recognition
 from ._session import observer
 from ._travelled import Travelled
@@ -21,11 +22,13 @@ class CollectiveObserver:
         self.recognition = Recognition(session, annotations)
         self.travelled = Travelled(session, annotations)
         self.gathered_values = GatheredValues(session)
+        self.partial_merges = PartialMerges(session)
         self.gradient_name = lambda tensor: None
         self.clipped_names = frozenset()  # names of gradients that were clipped in this training step
         self.wrappers = lambda: []
         self.gathers = lambda: False  # PyTorch gathers keys and values, which GatheredAttention records
         self.number = 0
+        self.sizes = []  # bytes of messages outside of attention; Convolutions clears them
         self._waited = {}
 
     def call(self, operator, args, kwargs, run):
@@ -57,6 +60,8 @@ class CollectiveObserver:
         group = self._process_group(operator.given(args, kwargs))
         size = group.size() if group is not None else 1
         self.gathered_values.posted(operator, args, results, size)
+        if size > 1:
+            self.partial_merges.gathered(operator, args, results, group)
 
     @observer
     def exchanged(self, operator, number, args, kwargs, results):
@@ -87,6 +92,8 @@ class CollectiveObserver:
         if call is not None:
             line.update(call=call.number, **call.place())
         else:
+            if kind in KINDS and line["pass"] == "forward":
+                self.sizes = [*self.sizes[-63:], line["bytes"]]
             line["gradients"] = self._gradients(tensors)
             if operator.name in _OF_WRAPPERS and line["pass"] == "backward" and self.wrappers():
                 line["sums_for"] = self.wrappers()[0]

@@ -7,6 +7,7 @@ import weakref
 import torch
 
 from ._attention_facts import facts_of
+from ._convolutions import Convolutions
 from ._harmless import guarded
 from ._layers import blocks, in_backward
 from ._rotations import positions_behind, positions_of
@@ -99,6 +100,7 @@ class ModelObserver:
         self._entry = None  # a hook on the part that is called first, until the model is called
         self._has_begun = False  # the part began the forward pass of the model's call
         self._has_positions = False  # position ids with a name were seen in this forward pass
+        self.convolutions = Convolutions(session)
         self._table = None  # cos and sin that the first layer of this forward pass was given
         model, self.around = unwrapped(model)
         if hasattr(model, "unshard"):
@@ -127,6 +129,10 @@ class ModelObserver:
         for module in self.inner.modules():
             if "rotary" in type(module).__name__.lower() and id(module) not in compiled:
                 handle = module.register_forward_hook(unless_compiled(self._rotary), with_kwargs=True)
+                self._within.append(handle)
+        for name, module in self.inner.named_modules():
+            handle = None if id(module) in compiled else self.convolutions.hook(module, name)
+            if handle is not None:
                 self._within.append(handle)
 
     @staticmethod
@@ -236,6 +242,7 @@ class ModelObserver:
     def _root_ended(self, module, args, output):
         self.session.layer = None
         self.rotations(output)
+        self.convolutions.ended()
         if self.auxiliary is not None:
             self.auxiliary.of_output(output, getattr(self.inner, "config", None))
 

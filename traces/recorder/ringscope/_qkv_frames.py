@@ -41,6 +41,12 @@ def _names_of(code):
     return _known[code]
 
 
+def names_in(code):
+    """Returns the names of the arguments q, k and v of a function of the job; (): it has no such arguments."""
+    names, are_arguments = _names_of(code)
+    return names if are_arguments else ()
+
+
 def _fit(q, k, v):
     """Reports whether these are shards of q, k and v, or something else with these names."""
     if not all(type(x) in (torch.Tensor, torch.nn.Parameter) for x in (q, k, v)):

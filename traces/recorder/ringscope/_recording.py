@@ -147,6 +147,8 @@ class Recording:
             collectives.gradient_name = self.optimizer.gradient_name
             collectives.clipped_names = self.optimizer.clipped_names
             collectives.wrappers = lambda: self.model.around if self.model else []
+            if self.model is not None:
+                self.model.convolutions.collectives = collectives
             WorkObserver(self.session, self.patches, collectives, (self.annotations.waited, collectives.travelled.waited))
             self.patches.wrap(torch.autograd, "backward", self.losses.divisors.around)
             annotations, buffers = self.annotations, self.buffers
@@ -178,6 +180,8 @@ class Recording:
         self.model = ModelObserver(self.session, model)
         self.model.buffer_name = self.buffers.name_of
         self.model.auxiliary = self.auxiliary
+        if self.watch is not None:
+            self.model.convolutions.collectives = self.watch.collectives
         self.model.look(self.session.active)
         self.types.parameters(model.named_parameters())
         self.buffers.model = model

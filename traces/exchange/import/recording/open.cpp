@@ -131,6 +131,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder,
   add(job);
   addNotes(job);
   addOwnAverages(job);
+  addObservedParts(job);
   addCalledLosses(job);
   addAssertedTypes(job);
   leaveOutImpossible(job);

@@ -6,6 +6,7 @@
 #include "traces/exchange/import/recording/job.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
 #include "traces/exchange/import/recording/token_chains.h"
+#include "traces/exchange/import/recording/whole_ids.h"
 #include "traces/format/schema/token_runs.h"
 #include "traces/plan/balance.h"
 #include "traces/plan/shard_layout.h"
@@ -84,21 +85,10 @@ class BatchReader {
   RecordedJob& job_;
 };
 
-/// Returns the tokens of each rank in a layout.
-std::vector<Tokens> tokensIn(const ShardLayout& layout) {
-  std::vector<Tokens> all;
-  for (int seat = 0; seat < layout.cpSize(); ++seat) {
-    Tokens& tokens = all.emplace_back();
-    for (const TokenIndex token : layout.globalFromLocal(GroupRank::of(seat)))
-      tokens.push_back(token.value());
-  }
-  return all;
-}
-
 /// Reports whether each target is the token that follows, if ranks have their tokens in a layout.
 bool targetsFollow(const std::vector<OwnBatch>& seats, const ShardLayout& layout) {
   constexpr std::int64_t kFewest = 8;  // targets
-  const std::vector<Tokens> tokens = tokensIn(layout);
+  const std::vector<Tokens> tokens = tokensByRank(layout);
   std::vector<std::pair<std::size_t, std::size_t>> place(static_cast<std::size_t>(layout.length()));
   for (std::size_t seat = 0; seat < seats.size(); ++seat)
     for (std::size_t i = 0; i < tokens[seat].size(); ++i)
@@ -170,18 +160,26 @@ std::vector<Tokens> tokensByOrder(const std::vector<OwnBatch>& seats) {
     return {};
   const auto ranks = static_cast<std::int32_t>(seats.size());
   for (const ShardLayout& layout : sequenceLayouts(ranks * seats.front().tokens(), ranks))
-    if (name(layout.balance()) == seats.front().order) return tokensIn(layout);
+    if (name(layout.balance()) == seats.front().order) return tokensByRank(layout);
   return {};
 }
 
 /// Returns the tokens of each rank in a known layout, else as the targets show.
 std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
                                     const std::optional<ShardLayout>& layout) {
-  if (layout) return tokensIn(*layout);
+  if (layout) return tokensByRank(*layout);
   std::vector<OwnTokens> ranks(seats.size());
   for (std::size_t i = 0; i < seats.size(); ++i)
     ranks[i] = {&seats[i].ids, &seats[i].targets, seats[i].rows(), seats[i].ignored};
   return tokensByChain(ranks);
+}
+
+/// Returns the tokens of each rank, if all ranks embedded the whole sequence before they cut it.
+std::vector<Tokens> tokensByWholeIds(const std::vector<OwnBatch>& seats) {
+  std::vector<WholeIds> ranks;
+  for (const OwnBatch& own : seats)
+    ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
+  return tokensOfWholeIds(ranks);
 }
 
 /// Returns the runs [begin, end) of consecutive tokens.
@@ -196,19 +194,20 @@ nlohmann::json runsOf(const Tokens& tokens) {
 /// Returns the line of a rank's shard of the token ids.
 nlohmann::json shardLine(const OwnBatch& own, std::int32_t step, const Tokens& tokens,
                          std::int64_t ranks) {
-  const std::int64_t rows = own.rows(), length = own.tokens();
+  const std::int64_t rows = own.rows(), length = std::ssize(tokens);
   std::vector<std::int64_t> full{rows, length * ranks}, local{rows, length};
   if (own.isPacked()) full = {length * ranks}, local = {length};
-  return {{"line", "buffer"},
-          {"step", step},
-          {"name", "input_ids"},
-          {"named_by", "recognition"},
-          {"seq_dim", own.isPacked() ? 0 : 1},
-          {"full_shape", full},
-          {"local_shape", local},
-          {"shard", own.ids_line->whole("id")},
-          {"tokens", runsOf(tokens)},
-          {"balance", ""}};
+  nlohmann::json line = {{"line", "buffer"},
+                         {"step", step},
+                         {"name", "input_ids"},
+                         {"named_by", "recognition"},
+                         {"seq_dim", own.isPacked() ? 0 : 1},
+                         {"full_shape", full},
+                         {"local_shape", local},
+                         {"tokens", runsOf(tokens)},
+                         {"balance", ""}};
+  if (length == own.tokens()) line["shard"] = own.ids_line->whole("id");
+  return line;
 }
 
 /// States the mask of attention whose calls state none, or that every key is attended: a model that
@@ -278,8 +277,9 @@ void addOwnLayout(RecordedJob& job) {
       const auto members = first.rank->findMembers(first.group);
       if (members.size() < 2 || members.front() != first.rank->rank) continue;
       for (const auto& [seats, layout] : sharings(seatsOf(batches, members))) {
-        const auto by_targets = tokensByTargets(seats, layout);
-        auto tokens = layout ? by_targets : tokensByPositions(seats);
+        const auto of_whole = tokensByWholeIds(seats);
+        const auto by_targets = of_whole.empty() ? tokensByTargets(seats, layout) : of_whole;
+        auto tokens = layout || !of_whole.empty() ? by_targets : tokensByPositions(seats);
         if (tokens.empty()) tokens = tokensByPackedPositions(seats);
         if (tokens.empty()) tokens = by_targets;
         if (tokens.empty()) tokens = tokensByOrder(seats);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/doctor/observed_faults.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/verify/recompute/comparison.h"
+#include "traces/format/core/prose.h"
+#include "traces/format/trace/framework.h"
+#include "traces/format/trace/observed_parts.h"
+#include "traces/format/trace/own_tokens.h"
+#include "traces/format/trace/sequence_groups.h"
+
+namespace ringscope::traces {
+namespace {
+
+constexpr std::int64_t kFewMerges = 3;
+
+/// The mistake that an outcome of check_merge is, and what it says of a result.
+struct KnownMerge {
+  const char* found;
+  const char* mistake;
+  const char* title;
+  const char* words;
+};
+
+constexpr KnownMerge kKnownMerges[] = {
+    {"WRONG_BASE", "lse_base2", "Partial outputs are weighed by log-sum-exps of another base",
+     "the partial outputs with weights to the base 2, of natural log-sum-exps, or the reverse"},
+    {"PLAIN_SUM", "naive_sum_merge", "Partial outputs are added without weights",
+     "the sum of the partial outputs, without weights"},
+    {"MEAN", "naive_sum_merge", "Partial outputs are averaged without weights",
+     "the plain mean of the partial outputs"},
+    {"UNNORMALISED", "naive_sum_merge", "A merge is not divided by the sum of its weights",
+     "the weighted sum of the partial outputs, not divided by the sum of the weights"},
+    {"WRONG_RANK", kUnknownMistake, "No rule names it: a merge takes parts of another rank",
+     "a merge in which a partial output or its log-sum-exp is that of another rank"},
+};
+
+std::set<std::int32_t> recordedSteps(const Trace& trace) {
+  std::set<std::int32_t> steps;
+  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  return steps;
+}
+
+Finding mergeFinding(const KnownMerge& known, const PartialMerge& first, std::int32_t train_step,
+                     WorldRank rank, std::int64_t wrong, std::int64_t all) {
+  Finding finding{
+      .confidence = Confidence::kLikely,
+      .title = known.title,
+      .place = {train_step, first.layer, Direction::kForward, {}},
+      .rank = rank,
+      .buffer = "out",
+      .evidence = "A function gathers partial outputs of attention and their log-sum-exps from all "
+                  "ranks. Its result is " + std::string(known.words) +
+                  (first.detail.empty() ? "" : " (" + first.detail + ")") +
+                  ", and not their merge: it is off by " + describeRatio(first.factor) +
+                  " what rounding explains. So it is with " + std::to_string(wrong) + " of " +
+                  describeCount(all, "merge") + " that rank " + toString(rank) + " computed.",
+      .remedy =
+          "Weigh each partial output by exp(lse − lse of all), with logarithms of one base: "
+          "torch.logsumexp is natural, and some kernels return log2."};
+  finding.rule = known.mistake;
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> wrongPartialMerge(const Trace& trace) {
+  for (const std::int32_t train_step : recordedSteps(trace))
+    for (int rank = 0; rank < trace.worldSize(); ++rank) {
+      const auto merges = partialMerges(trace, train_step, WorldRank::of(rank));
+      for (const KnownMerge& known : kKnownMerges) {
+        const auto is_it = [&](const PartialMerge& merge) { return merge.found == known.found; };
+        const auto first = std::ranges::find_if(merges, is_it);
+        const std::int64_t wrong = std::ranges::count_if(merges, is_it);
+        if (first != merges.end() && 2 * wrong >= std::ssize(merges))
+          return mergeFinding(known, *first, train_step, WorldRank::of(rank), wrong,
+                              std::ssize(merges));
+      }
+    }
+  return std::nullopt;
+}
+
+std::optional<Finding> tokenKeptTwice(const Trace& trace) {
+  for (const std::int32_t train_step : recordedSteps(trace)) {
+    std::map<std::size_t, std::vector<WorldRank>> keepers;  // of the nth merge
+    std::size_t most = 0;
+    bool all_right = true;
+    for (int rank = 0; rank < trace.worldSize(); ++rank) {
+      const auto merges = partialMerges(trace, train_step, WorldRank::of(rank));
+      most = std::max(most, merges.size());
+      for (std::size_t at = 0; at < merges.size(); ++at) {
+        all_right = all_right && merges[at].found == "NONE";
+        if (merges[at].appended.value_or(false)) keepers[at].push_back(WorldRank::of(rank));
+      }
+    }
+    const bool always =
+        keepers.size() == most && std::ranges::all_of(keepers, [](const auto& merge) {
+          return merge.second.size() > 1;
+        });
+    if (std::ssize(keepers) < kFewMerges || !all_right || !always) continue;
+    const std::vector<WorldRank>& ranks = keepers.begin()->second;
+    Finding finding{
+        .confidence = Confidence::kLikely,
+        .title = "No rule names it: several ranks keep the key and value of a new token",
+        .place = {train_step, Layer::of(0), Direction::kForward, {}},
+        .rank = ranks[1],
+        .buffer = "k",
+        .evidence = "In each of " + describeCount(std::ssize(keepers), "merge") +
+                    " of partial outputs, the keys that ranks " + toString(ranks[0]) + " and " +
+                    toString(ranks[1]) +
+                    " attend end with the key of the new token. The merge is right, so the token "
+                    "counts once for each of these ranks.",
+        .remedy =
+            "Append the key and value of a new token on one rank alone, and let the other ranks "
+            "attend their earlier keys."};
+    finding.rule = kUnknownMistake;
+    return finding;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> convolutionWithoutHalo(const Trace& trace) {
+  if (!isForeign(trace) || lacksGroups(trace)) return std::nullopt;
+  for (const std::int32_t train_step : recordedSteps(trace))
+    for (const auto& members : sequenceGroups(trace)) {
+      if (members.size() < 2) continue;
+      for (const CausalConvolution& first :
+           causalConvolutions(trace, train_step, members.front())) {
+        std::size_t without = 0;
+        for (const WorldRank rank : members)
+          for (const CausalConvolution& own : causalConvolutions(trace, train_step, rank))
+            if (own.module == first.module && own.microbatch == first.microbatch &&
+                own.begins_with_zeros && !own.tail_moved &&
+                !ownTokens(trace, train_step, rank, own.tokens).empty()) {
+              ++without;
+              break;
+            }
+        if (without != members.size()) continue;
+        Finding finding{
+            .confidence = Confidence::kLikely,
+            .title = "No rule names it: a convolution begins with zeros on every rank",
+            .place = {train_step},
+            .rank = members[1],
+            .buffer = first.module,
+            .evidence = "The convolution " + first.module + " needs the " +
+                        describeCount(first.before, "token") +
+                        " before each one. On every one of " +
+                        describeCount(std::ssize(members), "rank") + " these are 0 for the first "
+                        "of the rank's " + describeCount(first.tokens, "token") +
+                        ", and no message of the forward pass is large enough to bring them.",
+            .remedy =
+                "Send the last tokens of each shard to the next rank before the convolution, put "
+                "them before its own tokens, and send their gradients back in backward."};
+        finding.rule = kUnknownMistake;
+        return finding;
+      }
+    }
+  return std::nullopt;
+}
+
+}  // namespace ringscope::traces

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges of partial outputs and causal convolutions, which the recorder judged.
+#include "traces/format/trace/observed_parts.h"
+
+#include <limits>
+
+#include "traces/exchange/import/recording/step_notes.h"
+
+namespace ringscope::traces {
+namespace {
+
+PartialMerge readMerge(const Line& line) {
+  PartialMerge merge;
+  merge.layer = line.place(Direction::kForward).layer;
+  merge.microbatch = line.microbatch();
+  merge.found = line.text("found");
+  merge.detail = line.text("detail");
+  merge.factor = line.real("factor").value_or(std::numeric_limits<double>::quiet_NaN());
+  if (line.json().value("appended", nlohmann::json()).is_boolean())
+    merge.appended = line.flag("appended");
+  return merge;
+}
+
+CausalConvolution readConvolution(const Line& line) {
+  return {line.microbatch(),           line.text("module"),
+          line.whole("tokens", 0),     line.whole("before", 0),
+          line.flag("begins_with_zeros"), line.flag("tail_moved")};
+}
+
+}  // namespace
+
+void addObservedParts(RecordedJob& job) {
+  StepNotes merges, convolutions;
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      if (line.kind() == "merge") merges.add(line, rank.rank, toJson(readMerge(line)));
+      if (line.kind() == "convolution")
+        convolutions.add(line, rank.rank, toJson(readConvolution(line)));
+    }
+  merges.addTo(job, partialMergesKey);
+  convolutions.addTo(job, causalConvolutionsKey);
+}
+
+}  // namespace ringscope::traces

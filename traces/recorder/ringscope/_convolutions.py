@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Causal convolutions over the tokens of a rank. Each needs the last tokens of the rank before it."""
+
+import torch
+from torch import nn
+
+from ._session import observer
+from ._tracing import unless_compiled
+
+
+def _is_causal(module):
+    """Reports whether a module can be a causal convolution of each channel, as before a state space model."""
+    return (
+        isinstance(module, nn.Conv1d)
+        and module.kernel_size[0] > 1
+        and module.stride[0] == module.dilation[0] == 1
+        and module.groups == module.in_channels > 1
+        and module.padding in ((0,), (module.kernel_size[0] - 1,))
+    )
+
+
+class Convolutions:
+    """Hooks on causal convolutions."""
+
+    def __init__(self, session):
+        self.session = session
+        self.collectives = None  # their `sizes` are the bytes of the messages of this forward pass outside of attention
+        self._seen, self._calls = None, []
+
+    def hook(self, module, name):
+        """Returns the handle of a hook on a causal convolution, or None."""
+        if not _is_causal(module):
+            return None
+
+        def begins(module, args):
+            self.look(module, name, args[0] if args else None)
+
+        return module.register_forward_pre_hook(unless_compiled(begins))
+
+    @observer
+    def look(self, module, name, given):
+        """Takes the first call of a convolution in a training step."""
+        if torch._C._current_graph_task_id() != -1 or not isinstance(given, torch.Tensor) or given.dim() != 3:
+            return
+        place = self.session.place()
+        if self._seen != (place["step"], place["microbatch"]):
+            self._seen, self._calls = (place["step"], place["microbatch"]), []
+            if self.collectives is not None:
+                self.collectives.sizes = []
+        before = module.kernel_size[0] - 1
+        if any(call["module"] == name for call in self._calls) or given.shape[-1] <= 2 * before:
+            return
+        padded = module.padding[0] == before
+        head = given[..., :before]
+        self._calls.append({
+            "module": name,
+            "tokens": given.shape[-1] - (0 if padded else before),
+            "before": before,
+            "begins_with_zeros": padded or not bool(head.any()),
+            "tail_bytes": head.numel() * head.element_size(),
+            "place": place,
+        })  # fmt: skip
+
+    @observer
+    def ended(self):
+        """Writes the calls of a forward pass when it has ended. A message that is as large as a tail may have brought it."""
+        sizes = () if self.collectives is None else self.collectives.sizes
+        for call in self._calls:
+            place, tail = call.pop("place"), call.pop("tail_bytes")
+            self.session.line("convolution", **place, **call, tail_moved=any(size >= tail for size in sizes))
+        self._calls = []
