@@ -66,6 +66,44 @@ TEST(ObservedFaultsTest, AConvolutionThatBeginsWithZerosOnEveryRankIsFound) {
       << "a convolution of all tokens";
 }
 
+/// Returns a job whose second rank receives the first tokens of a convolution, of 96 bytes.
+std::string received(const std::string& backward) {
+  nlohmann::json note;
+  note["0"].push_back(toJson(CausalConvolution{0, "m.conv", 4, 3, true, true, 96}));
+  note["1"].push_back(toJson(CausalConvolution{0, "m.conv", 4, 3, false, true, 96}));
+  return kJob + kIds + "tensor dout rank=1 layer=0 direction=backward shape=1x1x1x1 values=1\n" +
+         "note " + causalConvolutionsKey(0) + " " + note.dump() +
+         "\nreceive rank=1 peer=0 bytes=96\n" + backward;
+}
+
+TEST(ObservedFaultsTest, AGradientThatIsNotReturnedIsFound) {
+  const auto finds = [](const std::string& backward) {
+    return haloWithoutGradient(*test::makeTrace(received(backward))).has_value();
+  };
+  EXPECT_TRUE(finds(""));
+  EXPECT_TRUE(finds("send rank=1 peer=0 bytes=32 direction=backward\n")) << "another message";
+  EXPECT_FALSE(finds("send rank=1 peer=0 bytes=96 direction=backward\n"));
+  EXPECT_FALSE(finds("send rank=1 peer=0 bytes=128 direction=backward\n")) << "with others";
+}
+
+/// Returns a job whose ranks scatter so many rows of features each.
+std::string scattered(std::int64_t first, std::int64_t second, const char* hash_of_second) {
+  nlohmann::json note;
+  note["0"].push_back(toJson(ScatteredFeatures{0, 4, 5, first, "a"}));
+  note["1"].push_back(toJson(ScatteredFeatures{0, 4, 5, second, hash_of_second}));
+  return kJob + kIds + "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n" +
+         "note " + scatteredFeaturesKey(0) + " " + note.dump() + "\n";
+}
+
+TEST(ObservedFaultsTest, FeaturesThatAllRanksTakeFromTheFirstAreFound) {
+  const auto finding = featuresFromTheFirst(*test::makeTrace(scattered(3, 2, "a")));
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->rule, "media_cut_wrongly");
+  EXPECT_FALSE(featuresFromTheFirst(*test::makeTrace(scattered(3, 2, "b")))) << "parts of features";
+  EXPECT_FALSE(featuresFromTheFirst(*test::makeTrace(scattered(5, 5, "a")))) << "whole sequences";
+  EXPECT_FALSE(featuresFromTheFirst(*test::makeTrace(scattered(5, 0, "a")))) << "media of one rank";
+}
+
 TEST(IdleSinksTest, SinksOfTheFirstHeadsAloneAreFound) {
   const auto sinks = [](const char* name, const char* values) {
     return sinksOfFirstHeads(*test::makeTrace(
@@ -97,17 +135,20 @@ TEST(OwnLastTokensTest, GradientsOfEachRanksLastTokenAloneAreFound) {
 TargetsWeigh entriesWeigh(double of_0, double of_1) {
   auto first = test::called(of_0, 2), second = test::called(0.25, 4), other = test::called(of_1, 4);
   for (CalledLoss* call : {&first, &second, &other}) call->tokens = 4;
-  const std::string shards = "shard input_ids rank=0 tokens=0-4 local=2x4 full=2x8\n"
-                             "shard input_ids rank=1 tokens=4-8 local=2x4 full=2x8\n";
-  return readTargetWeights(*test::makeTrace(kJob + kIds + shards +
-                                            test::lossesNote(0, {{first, second}, {other, second}})))
+  const std::string shards =
+      "shard input_ids rank=0 tokens=0-4 local=2x4 full=2x8\n"
+      "shard input_ids rank=1 tokens=4-8 local=2x4 full=2x8\n";
+  return readTargetWeights(
+             *test::makeTrace(kJob + kIds + shards +
+                              test::lossesNote(0, {{first, second}, {other, second}})))
       .are;
 }
 
 TEST(EntryWeightsTest, TargetsOfOneEntryMustWeighTheSameOnAllRanks) {
   EXPECT_EQ(entriesWeigh(0.5, 0.25), TargetsWeigh::kByRankCount);
   EXPECT_EQ(entriesWeigh(0.5, 0.125), TargetsWeigh::kByRank);
-  EXPECT_NE(entriesWeigh(0.125, 0.125), TargetsWeigh::kByRankCount) << "entries may weigh by themselves";
+  EXPECT_NE(entriesWeigh(0.125, 0.125), TargetsWeigh::kByRankCount)
+      << "entries may weigh by themselves";
   EXPECT_NE(entriesWeigh(0.125, 0.125), TargetsWeigh::kByRank);
 }
 

@@ -9,6 +9,7 @@
 #include "tests/support/recorded_layer.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/doctor/block_pairing.h"
+#include "traces/analysis/doctor/linear_biases.h"
 #include "traces/analysis/doctor/repeated_keys.h"
 #include "traces/analysis/doctor/shard_borders.h"
 #include "traces/analysis/doctor/shared_positions.h"
@@ -38,13 +39,13 @@ bool isEarlier(const Pair& pair) {
   return pair.key <= pair.query;
 }
 
-/// Makes a layer whose output is attention of the keys that `attends` allows, with the values of the
-/// token that `value` gives for a key.
+/// Makes a layer whose output is attention of the keys that `attends` allows, with the values of
+/// the token that `value` gives for a key.
 void attendAs(
     RecordedLayer& layer, const Attends& attends,
-    const std::function<std::int64_t(const Pair&)>& value = [](const Pair& pair) {
-      return pair.key;
-    }) {
+    const std::function<std::int64_t(const Pair&)>& value =
+        [](const Pair& pair) { return pair.key; },
+    const std::function<double(const Pair&)>& bias = [](const Pair&) { return 0; }) {
   for (std::int64_t batch = 0; batch < kBatch; ++batch)
     for (std::int64_t head = 0; head < 2; ++head)
       for (std::int64_t query = 0; query < kLength; ++query) {
@@ -58,7 +59,8 @@ void attendAs(
                      v = layer.row(TensorKind::kV, batch, head, value(pair));
           double score = 0;
           for (std::size_t d = 0; d < kWidth; ++d) score += q[d] * k[d];
-          const double weight = std::exp(score / std::sqrt(static_cast<double>(kWidth)));
+          const double weight =
+              std::exp(score / std::sqrt(static_cast<double>(kWidth)) + bias(pair));
           total += weight;
           for (std::size_t d = 0; d < kWidth; ++d) sum[d] += weight * v[d];
         }
@@ -128,8 +130,9 @@ TEST(ShardBordersTest, PositionsThatRestartWhereAttentionGoesOnAreFound) {
 TEST(ShardBordersTest, PositionsOfDocumentsAreNoMistake) {
   EXPECT_FALSE(restarts(isInDocument, placeInDocument));
   EXPECT_FALSE(restarts(isEarlier, placeInShard)) << "documents may be packed without a mask";
-  EXPECT_FALSE(restarts([](const Pair& pair) { return isInDocument(pair) && (pair.query < 16 || pair.key >= 16); },
-                        placeInShard))
+  EXPECT_FALSE(restarts(
+      [](const Pair& pair) { return isInDocument(pair) && (pair.query < 16 || pair.key >= 16); },
+      placeInShard))
       << "three documents";
 }
 
@@ -139,26 +142,29 @@ TEST(ShardBordersTest, AttentionThatEndsWherePositionsGoOnIsFound) {
     addPositions(*trace, placeInDocument);
     return attentionEndsAtShards(Readings(*trace));
   };
-  const auto finding = ends(
-      [](const Pair& pair) { return isInDocument(pair) && pair.query / 8 == pair.key / 8; });
+  const auto finding =
+      ends([](const Pair& pair) { return isInDocument(pair) && pair.query / 8 == pair.key / 8; });
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->rank, WorldRank::of(1));
   EXPECT_FALSE(ends(isInDocument));
-  EXPECT_FALSE(ends([](const Pair& pair) { return isEarlier(pair) && pair.query / 8 == pair.key / 8; }))
-      << "attention of blocks, where nothing shows documents";
+  EXPECT_FALSE(ends([](const Pair& pair) {
+    return isEarlier(pair) && pair.query / 8 == pair.key / 8;
+  })) << "attention of blocks, where nothing shows documents";
 }
 
 TEST(SharedPositionsTest, EqualPositionsOfThreeAxesAreFoundUnderCausalAttention) {
   const auto equal = [](const Attends& attends, std::int64_t period) {
     const auto trace = recorded(attends);
-    addPositions(*trace, [&](std::int64_t token) { return token % period; }, true);
+    addPositions(
+        *trace, [&](std::int64_t token) { return token % period; }, true);
     return equalPositionsOfAxes(Readings(*trace));
   };
   const auto finding = equal(isEarlier, kOwn);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->rank, WorldRank::of(1));
   EXPECT_FALSE(equal(isEarlier, kLength)) << "positions of the sequence";
-  EXPECT_FALSE(equal([](const Pair& pair) { return isEarlier(pair) && pair.query / 8 == pair.key / 8; }, kOwn))
+  EXPECT_FALSE(equal(
+      [](const Pair& pair) { return isEarlier(pair) && pair.query / 8 == pair.key / 8; }, kOwn))
       << "a sequence on each rank";
 }
 
@@ -172,7 +178,8 @@ TEST(RepeatedKeysTest, CommonKeysThatCountOncePerRankAreFound) {
             if (token % kOwn < 4)
               std::ranges::copy(layer.row(kind, batch, head, token % kOwn),
                                 layer.row(kind, batch, head, token).begin());
-    attendAs(layer, [&](const Pair& pair) { return !once || pair.key < kOwn || pair.key % kOwn >= 4; });
+    attendAs(layer,
+             [&](const Pair& pair) { return !once || pair.key < kOwn || pair.key % kOwn >= 4; });
     return keysCountedOnEveryRank(*layer.record());
   };
   const auto finding = counted(false);
@@ -189,7 +196,8 @@ TEST(BlockPairingTest, ValuesThatAreBehindTheirKeysAreFound) {
     attendAs(
         layer, [](const Pair&) { return true; },
         [&](const Pair& pair) {
-          const std::int64_t own = pair.query / kOwn, step = (own + kRanks - pair.key / kOwn) % kRanks;
+          const std::int64_t own = pair.query / kOwn,
+                             step = (own + kRanks - pair.key / kOwn) % kRanks;
           const std::int64_t of = step == 0 ? 0 : step - steps;
           return (own + kRanks - of) % kRanks * kOwn + pair.key % kOwn;
         });
@@ -228,7 +236,27 @@ TEST(BlockPairingTest, PartsThatAttendEachOtherAreFound) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->rank, WorldRank::of(3));
   EXPECT_FALSE(attended(false));
-  EXPECT_FALSE(partsAttendEachOther(*recorded([](const Pair&) { return true; }))) << "no causal attention";
+  EXPECT_FALSE(partsAttendEachOther(*recorded([](const Pair&) { return true; })))
+      << "no causal attention";
+}
+
+TEST(LinearBiasesTest, DistancesOfLocalIndicesAreFound) {
+  const auto biased = [](bool locally, double slope) {
+    RecordedLayer layer(jobOfFourRanks());
+    attendAs(
+        layer, isEarlier, [](const Pair& pair) { return pair.key; },
+        [&](const Pair& pair) {
+          const std::int64_t apart =
+              locally ? pair.query % kOwn - pair.key % kOwn : pair.query - pair.key;
+          return -slope * static_cast<double>(apart);
+        });
+    return ringOfLocalDistances(*layer.record());
+  };
+  const auto finding = biased(true, 0.25);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->rank, WorldRank::of(1));
+  EXPECT_FALSE(biased(false, 0.25));
+  EXPECT_FALSE(biased(true, 0)) << "attention without biases";
 }
 
 }  // namespace

@@ -25,9 +25,7 @@ std::optional<TokenRows> rowsAt(const Trace& trace, TensorKind kind, const Place
 
 std::optional<AttendedBlock> blockAt(const Trace& trace, const Place& place, WorldRank rank,
                                      bool tokens_first) {
-  const auto rows = [&](TensorKind kind) {
-    return rowsAt(trace, kind, place, rank, tokens_first);
-  };
+  const auto rows = [&](TensorKind kind) { return rowsAt(trace, kind, place, rank, tokens_first); };
   auto q = rows(TensorKind::kQ), k = rows(TensorKind::kK), v = rows(TensorKind::kV),
        out = rows(TensorKind::kOut);
   if (!q || !k || !v || !out || q->tokens() != k->tokens() || v->tokens() != k->tokens() ||
@@ -41,8 +39,7 @@ std::optional<AttendedBlock> blockAt(const Trace& trace, const Place& place, Wor
 }  // namespace
 
 std::vector<AttendedBlock> readBlocksAt(const Trace& trace, const Place& place,
-                                        const std::vector<WorldRank>& members,
-                                        bool tokens_first) {
+                                        const std::vector<WorldRank>& members, bool tokens_first) {
   std::vector<AttendedBlock> blocks;
   for (const WorldRank rank : members) {
     auto own = blockAt(trace, place, rank, tokens_first);
@@ -69,7 +66,7 @@ std::vector<Place> firstAttentions(const Trace& trace, std::size_t most) {
   return places;
 }
 
-double toleranceOf(const Trace& trace, const Place& place) {
+double rowTolerance(const Trace& trace, const Place& place) {
   double roundoff = 0;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.place != place || tensor.tensor.kind != TensorKind::kOut) continue;

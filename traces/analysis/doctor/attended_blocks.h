@@ -52,7 +52,7 @@ std::vector<AttendedBlock> readBlocksAt(const Trace& trace, const Place& place,
 std::vector<Place> firstAttentions(const Trace& trace, std::size_t most);
 
 /// The share of the largest element of v by which a recorded row may differ from attention.
-double toleranceOf(const Trace& trace, const Place& place);
+double rowTolerance(const Trace& trace, const Place& place);
 
 /// A row of attention before it is divided: the sum of weights, and of weighted values.
 struct PartialRow {

@@ -99,7 +99,8 @@ TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double shar
     const auto [least, most] = std::ranges::minmax(ranks, {}, size);
     reading.rank = most.rank;
     reading.evidence = "In the gradient of the logits one target of a sequence weighs " +
-                       describeWeight(most, false) + " of it, and " + describeWeight(least, false) + ".";
+                       describeWeight(most, false) + " of it, and " + describeWeight(least, false) +
+                       ".";
     if (reading.are == TargetsWeigh::kByRankCount)
       reading.evidence += " The weight times the number of targets is the same on every rank.";
     return reading;

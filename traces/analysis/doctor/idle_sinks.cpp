@@ -50,8 +50,10 @@ std::optional<Finding> sinksOfFirstHeads(const Trace& trace) {
           .rank = members[1],
           .buffer = gradient.tensor.text(),
           .evidence = "Of " + describeCount(heads, "sink") + " only the first " +
-                      describeCount(heads / ranks) + " get a gradient. That is as many heads as "
-                      "each of " + describeCount(ranks, "rank") +
+                      describeCount(heads / ranks) +
+                      " get a gradient. That is as many heads as "
+                      "each of " +
+                      describeCount(ranks, "rank") +
                       " attends after an all-to-all, so every rank takes the sinks of the first "
                       "rank's heads for its own.",
           .remedy =

@@ -53,12 +53,13 @@ Finding mergeFinding(const KnownMerge& known, const PartialMerge& first, std::in
       .place = {train_step, first.layer, Direction::kForward, {}},
       .rank = rank,
       .buffer = "out",
-      .evidence = "A function gathers partial outputs of attention and their log-sum-exps from all "
-                  "ranks. Its result is " + std::string(known.words) +
-                  (first.detail.empty() ? "" : " (" + first.detail + ")") +
-                  ", and not their merge: it is off by " + describeRatio(first.factor) +
-                  " what rounding explains. So it is with " + std::to_string(wrong) + " of " +
-                  describeCount(all, "merge") + " that rank " + toString(rank) + " computed.",
+      .evidence =
+          "A function gathers partial outputs of attention and their log-sum-exps from all "
+          "ranks. Its result is " +
+          std::string(known.words) + (first.detail.empty() ? "" : " (" + first.detail + ")") +
+          ", and not their merge: it is off by " + describeRatio(first.factor) +
+          " what rounding explains. So it is with " + std::to_string(wrong) + " of " +
+          describeCount(all, "merge") + " that rank " + toString(rank) + " computed.",
       .remedy =
           "Weigh each partial output by exp(lse − lse of all), with logarithms of one base: "
           "torch.logsumexp is natural, and some kernels return log2."};
@@ -98,9 +99,8 @@ std::optional<Finding> tokenKeptTwice(const Trace& trace) {
       }
     }
     const bool always =
-        keepers.size() == most && std::ranges::all_of(keepers, [](const auto& merge) {
-          return merge.second.size() > 1;
-        });
+        keepers.size() == most &&
+        std::ranges::all_of(keepers, [](const auto& merge) { return merge.second.size() > 1; });
     if (std::ssize(keepers) < kFewMerges || !all_right || !always) continue;
     const std::vector<WorldRank>& ranks = keepers.begin()->second;
     Finding finding{
@@ -120,45 +120,6 @@ std::optional<Finding> tokenKeptTwice(const Trace& trace) {
     finding.rule = kUnknownMistake;
     return finding;
   }
-  return std::nullopt;
-}
-
-std::optional<Finding> convolutionWithoutHalo(const Trace& trace) {
-  if (!isForeign(trace) || lacksGroups(trace)) return std::nullopt;
-  for (const std::int32_t train_step : recordedSteps(trace))
-    for (const auto& members : sequenceGroups(trace)) {
-      if (members.size() < 2) continue;
-      for (const CausalConvolution& first :
-           causalConvolutions(trace, train_step, members.front())) {
-        std::size_t without = 0;
-        for (const WorldRank rank : members)
-          for (const CausalConvolution& own : causalConvolutions(trace, train_step, rank))
-            if (own.module == first.module && own.microbatch == first.microbatch &&
-                own.begins_with_zeros && !own.tail_moved &&
-                !ownTokens(trace, train_step, rank, own.tokens).empty()) {
-              ++without;
-              break;
-            }
-        if (without != members.size()) continue;
-        Finding finding{
-            .confidence = Confidence::kLikely,
-            .title = "No rule names it: a convolution begins with zeros on every rank",
-            .place = {train_step},
-            .rank = members[1],
-            .buffer = first.module,
-            .evidence = "The convolution " + first.module + " needs the " +
-                        describeCount(first.before, "token") +
-                        " before each one. On every one of " +
-                        describeCount(std::ssize(members), "rank") + " these are 0 for the first "
-                        "of the rank's " + describeCount(first.tokens, "token") +
-                        ", and no message of the forward pass is large enough to bring them.",
-            .remedy =
-                "Send the last tokens of each shard to the next rank before the convolution, put "
-                "them before its own tokens, and send their gradients back in backward."};
-        finding.rule = kUnknownMistake;
-        return finding;
-      }
-    }
   return std::nullopt;
 }
 

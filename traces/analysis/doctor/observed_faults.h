@@ -17,4 +17,12 @@ std::optional<Finding> tokenKeptTwice(const Trace& trace);
 /// Returns a finding of a causal convolution that begins with zeros on every rank of a sequence.
 std::optional<Finding> convolutionWithoutHalo(const Trace& trace);
 
+/// Returns a finding of a causal convolution whose first tokens came from another rank, and whose
+/// gradients no message of backward is large enough to bring back.
+std::optional<Finding> haloWithoutGradient(const Trace& trace);
+
+/// Returns a finding of media features that all ranks have, and of which each rank uses the first
+/// ones. Together the ranks have as many places for them as there are features.
+std::optional<Finding> featuresFromTheFirst(const Trace& trace);
+
 }  // namespace ringscope::traces

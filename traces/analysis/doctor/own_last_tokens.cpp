@@ -67,12 +67,14 @@ std::optional<Finding> resultsOfOwnLastTokens(const Trace& trace) {
         .place = gradients.front()->place,
         .rank = members[0],
         .buffer = "dout",
-        .evidence = "The gradient of the last attention's output is 0 on every rank but for the "
-                    "last of its " + describeCount(gradients.front()->shape[2], "token") +
-                    ", in each of " + describeCount(gradients.front()->shape[0], "sequence") +
-                    ". So each of the " + describeCount(std::ssize(members), "rank") +
-                    " that share the sequences has a result of its own, such as a score, and only "
-                    "one of them has the last token of a sequence.",
+        .evidence =
+            "The gradient of the last attention's output is 0 on every rank but for the "
+            "last of its " +
+            describeCount(gradients.front()->shape[2], "token") + ", in each of " +
+            describeCount(gradients.front()->shape[0], "sequence") + ". So each of the " +
+            describeCount(std::ssize(members), "rank") +
+            " that share the sequences has a result of its own, such as a score, and only "
+            "one of them has the last token of a sequence.",
         .remedy =
             "Find the last token of each sequence before the batch is cut. Take its value on the "
             "rank that has it, and sum it over the cp ranks, where all others give 0."};

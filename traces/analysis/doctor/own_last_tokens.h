@@ -7,8 +7,8 @@
 
 namespace ringscope::traces {
 
-/// Returns a finding of a result that each rank takes from the last token of its own: the gradient
-/// of the last attention's output has this row alone, in every batch entry of every rank.
+/// Returns a finding of a result that each rank takes from the last one of its tokens. The gradient
+/// of the last attention's output then has this row alone, in every batch entry of every rank.
 std::optional<Finding> resultsOfOwnLastTokens(const Trace& trace);
 
 }  // namespace ringscope::traces

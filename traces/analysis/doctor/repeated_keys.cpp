@@ -58,7 +58,8 @@ double distanceFrom(const std::vector<AttendedBlock>& ranks, const AttendedBlock
 
 /// Reports whether all sampled rows agree with keys that count on every rank, and none does with
 /// keys that count once.
-bool countsOnEveryRank(const std::vector<AttendedBlock>& ranks, std::size_t common, double tolerance) {
+bool countsOnEveryRank(const std::vector<AttendedBlock>& ranks, std::size_t common,
+                       double tolerance) {
   for (const AttendedBlock& own : ranks) {
     const std::size_t step = std::max<std::size_t>(1, own.q.tokens() / kMostSampledRows);
     for (std::size_t token = 0; token < own.q.tokens(); token += step)
@@ -99,7 +100,7 @@ std::optional<Finding> keysCountedOnEveryRank(const Trace& trace) {
         if (ranks.size() < 2) continue;
         const std::size_t common = commonTokens(ranks);
         if (common >= kFewCommonTokens &&
-            countsOnEveryRank(ranks, common, toleranceOf(trace, place)))
+            countsOnEveryRank(ranks, common, rowTolerance(trace, place)))
           return findingAt(place, members, common);
       }
   return std::nullopt;

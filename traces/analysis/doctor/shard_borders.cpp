@@ -33,8 +33,7 @@ struct Border {
 
 /// Returns the positions of a batch entry's tokens; empty when some are not recorded, or have
 /// several axes.
-std::vector<double> positionsIn(const Trace& trace, const LayerTensors& layer,
-                                std::int64_t batch) {
+std::vector<double> positionsIn(const Trace& trace, const LayerTensors& layer, std::int64_t batch) {
   std::vector<double> position(layer.tokens.size(), -1);
   for (const RankTensor& part : layer.tensors.at(TensorKind::kQ)) {
     const auto* record =
@@ -96,8 +95,8 @@ class BorderReader {
     Selection selection{{{batch_, 0}}, {}};
     if (layer_.kv_heads > 1) selection.groups.push_back({batch_, layer_.kv_heads - 1});
     for (std::size_t row = token; row < token + kRowsBehind && row < position_.size(); ++row) {
-      if (row > token && (position_[row] != position_[row - 1] + 1 ||
-                          layer_.owners[row] != layer_.owners[token]))
+      if (row > token &&
+          (position_[row] != position_[row - 1] + 1 || layer_.owners[row] != layer_.owners[token]))
         break;
       selection.rows.push_back(row);
     }
@@ -156,7 +155,8 @@ std::vector<LayerBorders> readBorders(const Readings& readings) {
         layer.tokens.size() > kMostLayerTokens)
       continue;
     const auto sinks = sinkLogits(trace, layer);
-    for (std::int64_t batch = 0; sinks && batch < std::min(layer.batch, kMostReadEntries); ++batch) {
+    for (std::int64_t batch = 0; sinks && batch < std::min(layer.batch, kMostReadEntries);
+         ++batch) {
       const auto of_entry = BorderReader(trace, layer, batch, *sinks).read();
       borders.all.insert(borders.all.end(), of_entry.begin(), of_entry.end());
     }
@@ -189,7 +189,8 @@ std::optional<Finding> positionsRestartAtShards(const Readings& readings) {
                     ", but the rows behind it attend the keys before it. So it is at " +
                     describeCount(wrong, "border") + " between ranks." +
                     (right > 0 ? " Where positions begin again within a shard, attention ends too "
-                                 "(" + describeCount(right, "place") + ")."
+                                 "(" +
+                                     describeCount(right, "place") + ")."
                                : ""),
         .remedy =
             "Count positions in the whole sequence, or in its documents or attention mask, before "

@@ -20,8 +20,7 @@ bool isCausalAcrossRanks(const Trace& trace, const LayerCheck& layer) {
   const bool fits = layer.fits == AttentionFits::kStated || layer.fits == AttentionFits::kOther;
   return intent && intent->mask == MaskKind::kCausal && layer.members.size() > 1 && fits &&
          !layer.within_documents && !layer.tensors.empty() &&
-         layer.tensors.front().kind == TensorKind::kOut &&
-         layer.tensors.front().worst.ratio() <= 1;
+         layer.tensors.front().kind == TensorKind::kOut && layer.tensors.front().worst.ratio() <= 1;
 }
 
 /// Returns a rank's position ids of several axes, one per token of its own; null when it has none.

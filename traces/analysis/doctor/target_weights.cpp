@@ -71,8 +71,9 @@ TargetWeights judgeChunks(const std::vector<Weighed>& calls, double share) {
   reading.are = TargetsWeigh::kByChunkCount;
   const auto [least, most] = std::ranges::minmax(calls, {}, &Weighed::weight);
   reading.rank = most.rank;
-  reading.evidence = "In the gradient of the logits one target weighs " + describeWeight(most, false) +
-                     " in one chunk, and " + describeWeight(least, false) +
+  reading.evidence = "In the gradient of the logits one target weighs " +
+                     describeWeight(most, false) + " in one chunk, and " +
+                     describeWeight(least, false) +
                      " in another. The weight times the number of targets is the same in every "
                      "chunk.";
   return reading;
@@ -100,8 +101,9 @@ TargetWeights judge(const std::vector<Weighed>& all, double share) {
   const auto [least, most] = std::ranges::minmax(all, {}, &Weighed::weight);
   reading.rank = most.rank;
   reading.evidence =
-      "In the gradient of the logits one target weighs " + describeWeight(most, targets.size() > 1) +
-      ", and " + describeWeight(least, targets.size() > 1) + ". The weight times the number of targets " +
+      "In the gradient of the logits one target weighs " +
+      describeWeight(most, targets.size() > 1) + ", and " +
+      describeWeight(least, targets.size() > 1) + ". The weight times the number of targets " +
       (of_ranks ? "is the same on every rank." : "of all ranks is the same in every microbatch.");
   return reading;
 }

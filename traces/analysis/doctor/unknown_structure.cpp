@@ -2,6 +2,7 @@
 #include "traces/analysis/doctor/unknown_structure.h"
 
 #include "traces/analysis/doctor/block_pairing.h"
+#include "traces/analysis/doctor/linear_biases.h"
 #include "traces/analysis/doctor/observed_faults.h"
 #include "traces/analysis/doctor/own_last_tokens.h"
 #include "traces/analysis/doctor/readings.h"
@@ -13,9 +14,10 @@ namespace ringscope::traces {
 
 std::optional<Finding> unknownStructure(const Readings& readings) try {
   if (auto finding = attentionEndsAtShards(readings)) return finding;
-  for (const auto& find : {wrongPartialMerge, tokenKeptTwice, convolutionWithoutHalo,
-                           keysCountedOnEveryRank, valuesBehindKeys, ownMaskOnAllBlocks,
-                           partsAttendEachOther, resultsOfOwnLastTokens})
+  for (const auto& find :
+       {wrongPartialMerge, tokenKeptTwice, convolutionWithoutHalo, haloWithoutGradient,
+        featuresFromTheFirst, ringOfLocalDistances, keysCountedOnEveryRank, valuesBehindKeys,
+        ownMaskOnAllBlocks, partsAttendEachOther, resultsOfOwnLastTokens})
     if (auto finding = find(readings.trace())) return finding;
   return std::nullopt;
 } catch (const Error&) {

@@ -22,7 +22,8 @@ bool areNear(const std::vector<double>& numbers, double share);
 /// Reports whether a call has one weight for all of its targets.
 bool hasOneWeight(const CalledLoss& call);
 
-/// Describes a weight: "0.01 on rank 1, which has 12 targets". `microbatches`: names the microbatch.
+/// Describes a weight: "0.01 on rank 1, which has 12 targets". `microbatches`: names the
+/// microbatch.
 std::string describeWeight(const Weighed& one, bool microbatches);
 
 }  // namespace ringscope::traces

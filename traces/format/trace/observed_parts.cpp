@@ -29,7 +29,13 @@ PartialMerge readMerge(const nlohmann::json& object) {
 CausalConvolution readConvolution(const nlohmann::json& object) {
   return {stepIn(object, "microbatch"),       textIn(object, "module"),
           wholeIn(object, "tokens", 0),       wholeIn(object, "before", 0),
-          isSet(object, "begins_with_zeros"), isSet(object, "tail_moved")};
+          isSet(object, "begins_with_zeros"), isSet(object, "tail_moved"),
+          wholeIn(object, "tail_bytes", 0)};
+}
+
+ScatteredFeatures readFeatures(const nlohmann::json& object) {
+  return {stepIn(object, "microbatch"), wholeIn(object, "tokens", 0), wholeIn(object, "rows", 0),
+          wholeIn(object, "used", 0), textIn(object, "hash")};
 }
 
 }  // namespace
@@ -50,8 +56,8 @@ std::vector<PartialMerge> partialMerges(const Trace& trace, std::int32_t train_s
 
 std::vector<CausalConvolution> causalConvolutions(const Trace& trace, std::int32_t train_step,
                                                   WorldRank rank) {
-  return objectsIn<CausalConvolution>(trace.note(causalConvolutionsKey(train_step)),
-                                      toString(rank), readConvolution);
+  return objectsIn<CausalConvolution>(trace.note(causalConvolutionsKey(train_step)), toString(rank),
+                                      readConvolution);
 }
 
 nlohmann::json toJson(const PartialMerge& merge) {
@@ -70,7 +76,26 @@ nlohmann::json toJson(const CausalConvolution& convolution) {
           {"tokens", convolution.tokens},
           {"before", convolution.before},
           {"begins_with_zeros", convolution.begins_with_zeros},
-          {"tail_moved", convolution.tail_moved}};
+          {"tail_moved", convolution.tail_moved},
+          {"tail_bytes", convolution.tail_bytes}};
+}
+
+std::string scatteredFeaturesKey(std::int32_t train_step) {
+  return "scattered_features." + std::to_string(train_step);
+}
+
+std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
+                                                 WorldRank rank) {
+  return objectsIn<ScatteredFeatures>(trace.note(scatteredFeaturesKey(train_step)), toString(rank),
+                                      readFeatures);
+}
+
+nlohmann::json toJson(const ScatteredFeatures& features) {
+  return {{"microbatch", features.microbatch},
+          {"tokens", features.tokens},
+          {"rows", features.rows},
+          {"used", features.used},
+          {"hash", features.hash}};
 }
 
 }  // namespace ringscope::traces

@@ -30,6 +30,15 @@ struct CausalConvolution {
   std::int64_t before = 0;         ///< earlier tokens that an output needs
   bool begins_with_zeros = false;  ///< those of the first token are 0
   bool tail_moved = false;         ///< a message may have brought them in another way
+  std::int64_t tail_bytes = 0;     ///< of these tokens; 0: not recorded
+};
+
+/// Features of media that a rank scattered into the embeddings of its tokens, from the first on.
+struct ScatteredFeatures {
+  std::int32_t microbatch = 0;
+  std::int64_t tokens = 0;          ///< of the embeddings
+  std::int64_t rows = 0, used = 0;  ///< of the features; used: those that have a place
+  std::string hash;                 ///< of the features
 };
 
 /// Returns those of a rank in a training step, in order; empty when there are none.
@@ -38,10 +47,15 @@ std::vector<PartialMerge> partialMerges(const Trace& trace, std::int32_t train_s
 std::vector<CausalConvolution> causalConvolutions(const Trace& trace, std::int32_t train_step,
                                                   WorldRank rank);
 
+std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
+                                                 WorldRank rank);
+
 /// The keys of the notes of a training step: {"RANK": [object, …]}.
 std::string partialMergesKey(std::int32_t train_step);
 std::string causalConvolutionsKey(std::int32_t train_step);
+std::string scatteredFeaturesKey(std::int32_t train_step);
 nlohmann::json toJson(const PartialMerge& merge);
 nlohmann::json toJson(const CausalConvolution& convolution);
+nlohmann::json toJson(const ScatteredFeatures& features);
 
 }  // namespace ringscope::traces

@@ -66,6 +66,6 @@ class Convolutions:
         """Writes the calls of a forward pass when it has ended. A message that is as large as a tail may have brought it."""
         sizes = () if self.collectives is None else self.collectives.sizes
         for call in self._calls:
-            place, tail = call.pop("place"), call.pop("tail_bytes")
+            place, tail = call.pop("place"), call["tail_bytes"]
             self.session.line("convolution", **place, **call, tail_moved=any(size >= tail for size in sizes))
         self._calls = []

@@ -22,6 +22,7 @@ from ._gathered import GatheredAttention
 from ._model import ModelObserver
 from ._patches import Patches
 from ._ring import RingObserver
+from ._scattered import Scattered
 from ._session import Session
 from ._spmd_types import AssertedTypes
 from ._stalls import Stalls, asked
@@ -115,6 +116,7 @@ class Recording:
         self.losses = LossObserver(self.session, self.buffers)
         self.optimizer = OptimizerObserver(self.session, self.patches)
         self.optimizer.projections = self.losses.projections
+        Scattered(self.session, self.patches)
         if model is not None:
             self._adopt(model)
         else:

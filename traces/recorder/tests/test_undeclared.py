@@ -36,6 +36,13 @@ _SAMPLE = (
     "LatentsRotatedByOwnTable",
     "MaskedHeadsRolled",
     "SummedEachTime",
+    "PositionsOfOwnPadding",
+    "MaskedDocuments",
+    "DocumentsEndWithShards",
+    "ScoredAtOwnEnd",
+    "SplitCache",
+    "SplitCacheOfMeans",
+    "SplitCacheKeptTwice",
 )
 # Mistakes that one recorded step does not show without a word of the job. A window is only declared, and a sum is lost in
 # a later step. Weights of two steps and a logged validation are needed too.
@@ -55,6 +62,7 @@ def strangers():
     """Returns (name, processes, findings that are right, whether it fails) of each case; {None} for a right job."""
     sys.path[:0] = [STRANGERS, PACKAGE]
     try:
+        import borders
         import exchanged
         import inline
         import latents
@@ -70,7 +78,7 @@ def strangers():
         sys.path.remove(STRANGERS)
     cases = []
     modules = (right, inline, exchanged, right_batches, right_losses)
-    modules += (policies, stated, latents, masked_heads, wrong, wrong_losses)
+    modules += (policies, stated, latents, masked_heads, borders, wrong, wrong_losses)
     for module in modules:
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:

@@ -42,8 +42,7 @@ AttendedRows::Row AttendedRows::rowAt(std::size_t row) const {
         q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(key * width_), 0.0)));
   const double largest = std::ranges::max(found.weights);
   for (double& weight : found.weights) weight = std::exp(weight - largest);
-  if (!sinks_.empty())
-    found.sink = std::exp(sinks_[headIndex(layer_, selection_, row)] - largest);
+  if (!sinks_.empty()) found.sink = std::exp(sinks_[headIndex(layer_, selection_, row)] - largest);
   return found;
 }
 
@@ -51,8 +50,8 @@ std::optional<std::vector<TokenRun>> AttendedRows::keys(std::size_t row) const {
   const Row at = rowAt(row);
   if (std::ranges::any_of(at.out, [](double x) { return !std::isfinite(x); })) return std::nullopt;
   const std::size_t own = tokenIndex(selection_, row);
-  const auto keys = findRowKeys({at.out, at.weights, at.v, tolerance_, at.sink},
-                                static_cast<std::int64_t>(own));
+  const auto keys =
+      findRowKeys({at.out, at.weights, at.v, tolerance_, at.sink}, static_cast<std::int64_t>(own));
   return keys && leavesOutOwnKey(*keys, at.weights, own) ? std::nullopt : keys;
 }
 

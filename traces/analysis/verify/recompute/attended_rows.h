@@ -25,8 +25,8 @@ class AttendedRows {
 
   std::size_t count() const { return out_.size() / width_; }
 
-  /// Returns the keys whose attention gives a row, as findRowKeys() does. Returns nullopt when there
-  /// are none, or when they leave out the row's own key.
+  /// Returns the keys whose attention gives a row, as findRowKeys() does. Returns nullopt when
+  /// there are none, or when they leave out the row's own key.
   std::optional<std::vector<TokenRun>> keys(std::size_t row) const;
 
   /// Reports whether attention of one run of keys gives a row. The run has indices into the layer's

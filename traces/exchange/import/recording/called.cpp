@@ -71,6 +71,15 @@ bool isOfJob(const Line& attention) {
          (attention.kind() == "attention" && attention.text("operator") == "annotated");
 }
 
+void stateCausal(RankLines& rank) {
+  for (Line& line : rank.lines) {
+    if (!isRecognised(line) || line.flag("causal") || line.flag("masked")) continue;
+    nlohmann::json stated = line.json();
+    stated["causal"] = true;
+    line = Line(stated);
+  }
+}
+
 void leaveOutOwnBlocks(RankLines& rank) {
   std::set<std::string> blocks;
   for (const Line& line : rank.lines)

@@ -38,6 +38,9 @@ bool isOfJob(const Line& attention);
 
 /// Reports whether a line is attention over shards that the recorder recognised.
 bool isRecognised(const Line& line);
+/// States the mask of attention whose calls state none, or that every key is attended: a model that
+/// learns to predict the next token must not attend it.
+void stateCausal(RankLines& rank);
 
 /// Removes operators that were recorded before they were known to attend the rank's own block of an
 /// attention over shards (`own_block`).

@@ -101,7 +101,8 @@ bool isOfFurtherHead(const Line& loss);
 /// Adds the counts by which each rank divides what becomes its loss, and the variables that it
 /// normalised by its own tokens.
 void addOwnAverages(RecordedJob& job);
-/// Adds the merges of partial attention outputs and the causal convolutions of each rank.
+/// Adds the merges of partial attention outputs, the causal convolutions and the scattered features
+/// of each rank.
 void addObservedParts(RecordedJob& job);
 /// Adds the losses that each rank called.
 void addCalledLosses(RecordedJob& job);

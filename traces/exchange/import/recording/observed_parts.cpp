@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges of partial outputs and causal convolutions, which the recorder judged.
+// Merges of partial outputs, causal convolutions and scattered features, which the recorder saw.
 #include "traces/format/trace/observed_parts.h"
 
 #include <limits>
@@ -22,23 +22,34 @@ PartialMerge readMerge(const Line& line) {
 }
 
 CausalConvolution readConvolution(const Line& line) {
-  return {line.microbatch(),           line.text("module"),
-          line.whole("tokens", 0),     line.whole("before", 0),
-          line.flag("begins_with_zeros"), line.flag("tail_moved")};
+  return {line.microbatch(),
+          line.text("module"),
+          line.whole("tokens", 0),
+          line.whole("before", 0),
+          line.flag("begins_with_zeros"),
+          line.flag("tail_moved"),
+          line.whole("tail_bytes", 0)};
+}
+
+ScatteredFeatures readFeatures(const Line& line) {
+  return {line.microbatch(), line.whole("tokens", 0), line.whole("rows", 0), line.whole("used", 0),
+          line.text("hash")};
 }
 
 }  // namespace
 
 void addObservedParts(RecordedJob& job) {
-  StepNotes merges, convolutions;
+  StepNotes merges, convolutions, features;
   for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
       if (line.kind() == "merge") merges.add(line, rank.rank, toJson(readMerge(line)));
       if (line.kind() == "convolution")
         convolutions.add(line, rank.rank, toJson(readConvolution(line)));
+      if (line.kind() == "scattered") features.add(line, rank.rank, toJson(readFeatures(line)));
     }
   merges.addTo(job, partialMergesKey);
   convolutions.addTo(job, causalConvolutionsKey);
+  features.addTo(job, scatteredFeaturesKey);
 }
 
 }  // namespace ringscope::traces

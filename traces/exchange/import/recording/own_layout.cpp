@@ -4,6 +4,7 @@
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/import/recording/shared_attention.h"
 #include "traces/exchange/import/recording/tensor_lines.h"
 #include "traces/exchange/import/recording/token_chains.h"
 #include "traces/exchange/import/recording/whole_ids.h"
@@ -38,18 +39,21 @@ class BatchReader {
 
   std::map<std::int32_t, std::vector<OwnBatch>> read() {
     std::map<std::int32_t, std::vector<OwnBatch>> steps;
+    const auto sharing = groupsBySharedKeys(job_);
     for (RankLines& rank : job_.ranks) {
       const bool cut =
           std::ranges::any_of(rank.lines, [](const Line& line) { return line.kind() == "buffer"; });
       const auto attention = std::ranges::find_if(rank.lines, isRecognised);
-      if (cut || attention == rank.lines.end()) return {};
+      const bool is_recognised = attention != rank.lines.end();
+      if (cut || (!is_recognised && !sharing.contains(rank.rank))) return {};
       std::map<std::int32_t, OwnBatch> own;
-      const std::string group = attention->part("ring").text("group");
+      const std::string group =
+          is_recognised ? attention->part("ring").text("group") : sharing.at(rank.rank);
       readRank(rank, own);
       for (auto& [step, batch] : own) {
         batch.rank = &rank;
         batch.group = group;
-        batch.order = attention->text("order");
+        if (is_recognised) batch.order = attention->text("order");
         if (!batch.ids.empty()) steps[step].push_back(std::move(batch));
       }
     }
@@ -208,17 +212,6 @@ nlohmann::json shardLine(const OwnBatch& own, std::int32_t step, const Tokens& t
                          {"balance", ""}};
   if (length == own.tokens()) line["shard"] = own.ids_line->whole("id");
   return line;
-}
-
-/// States the mask of attention whose calls state none, or that every key is attended: a model that
-/// learns to predict the next token must not attend it.
-void stateCausal(RankLines& rank) {
-  for (Line& line : rank.lines) {
-    if (!isRecognised(line) || line.flag("causal") || line.flag("masked")) continue;
-    nlohmann::json stated = line.json();
-    stated["causal"] = true;
-    line = Line(stated);
-  }
 }
 
 /// Returns the batches of a group's ranks in its order; empty when some are missing or differ.

@@ -41,8 +41,8 @@ std::vector<std::vector<std::int64_t>> tokensByRank(const ShardLayout& layout) {
 
 std::vector<std::vector<std::int64_t>> tokensOfWholeIds(const std::vector<WholeIds>& ranks) {
   if (ranks.size() < 2 || ranks.front().rows < 1) return {};
-  const auto size = static_cast<std::int64_t>(ranks.size()),
-             all = std::ssize(*ranks.front().ids), length = all / ranks.front().rows;
+  const auto size = static_cast<std::int64_t>(ranks.size()), all = std::ssize(*ranks.front().ids),
+             length = all / ranks.front().rows;
   for (const WholeIds& own : ranks)
     if (own.rows != ranks.front().rows || *own.ids != *ranks.front().ids ||
         std::ssize(*own.targets) * size != all)

@@ -178,6 +178,7 @@ class Job:
 
 
 if __name__ == "__main__":
+    import borders
     import exchanged
     import inline
     import latents
@@ -191,5 +192,5 @@ if __name__ == "__main__":
     import wrong_losses
 
     modules = (right, inline, exchanged, right_batches, right_losses)
-    modules += (policies, stated, latents, masked_heads, wrong, wrong_losses)
+    modules += (policies, stated, latents, masked_heads, borders, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
