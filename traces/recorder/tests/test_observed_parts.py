@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder observes causal convolutions, scattered features, and positions behind tables of cos and sin."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jobs import PACKAGE
+from test_recording import lines_of, of_kind
+
+sys.path.insert(0, PACKAGE)
+
+import ringscope  # noqa: E402
+
+
+class Convolved(nn.Module):
+    """A causal convolution of 4 tokens after `before`, and one that mixes channels."""
+
+    def __init__(self, before):
+        super().__init__()
+        self.words, self.mix = nn.Embedding(16, 8), nn.Conv1d(8, 8, 4, groups=8)
+        self.other, self.head = nn.Conv1d(8, 8, 1), nn.Linear(8, 16)
+        self.before = before
+
+    def forward(self, ids):
+        x = self.words(ids).transpose(1, 2)
+        x = self.other(self.mix(torch.cat([self.before, x], 2)))
+        return self.head(x.transpose(1, 2))
+
+
+class Media(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.visual, self.head = nn.Embedding(16, 8), nn.Linear(3, 8), nn.Linear(8, 16)
+
+    def forward(self, ids):
+        x, features = self.words(ids), self.visual(torch.ones(5, 3))
+        return self.head(x.masked_scatter((ids < 2)[..., None].expand_as(x), features))
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x, cos, sin):
+        return self.inner(F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None])[:, 0])
+
+
+class Rotated(nn.Module):
+    def __init__(self, positions):
+        super().__init__()
+        self.words, self.layers, self.head = nn.Embedding(16, 8), nn.ModuleList([Block()]), nn.Linear(8, 16)
+        turns = positions[:, None] * torch.tensor([1.0, 0.1, 0.01, 0.001])
+        self.cos, self.sin = turns.cos()[None], turns.sin()[None]
+
+    def forward(self, ids):
+        x = self.words(ids)
+        for layer in self.layers:
+            x = layer(x, self.cos, self.sin)
+        return self.head(x)
+
+
+class ObservedParts(unittest.TestCase):
+    def lines(self, model, kind):
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run")
+            with ringscope.record(folder, model=model):
+                ids = torch.arange(8)[None]
+                F.cross_entropy(model(ids).reshape(8, -1), ids[0]).backward()
+            lines = lines_of(folder)
+            self.assertEqual(of_kind(lines, "trouble"), [])
+            return of_kind(lines, kind)
+
+    def test_a_causal_convolution_tells_whether_it_begins_with_zeros(self):
+        for before, zeros in ((torch.zeros(1, 8, 3), True), (torch.ones(1, 8, 3), False)):
+            (line,) = self.lines(Convolved(before), "convolution")
+            self.assertEqual((line["module"], line["tokens"], line["before"]), ("mix", 8, 3))
+            self.assertEqual((line["begins_with_zeros"], line["tail_moved"]), (zeros, False))
+
+    def test_features_that_are_scattered_are_counted(self):
+        (line,) = self.lines(Media(), "scattered")
+        self.assertEqual((line["tokens"], line["rows"], line["used"]), (8, 5, 2))
+
+    def test_positions_are_read_from_tables_that_a_layer_is_given(self):
+        for positions in (torch.arange(8.0), torch.arange(8.0) % 5):
+            found = [line for line in self.lines(Rotated(positions), "tensor") if line["what"] == "position_ids"]
+            self.assertEqual([line["name"] for line in found], ["rotations"])
+            self.assertEqual(found[0]["stats"]["max"], positions.max().item())
+
+
+if __name__ == "__main__":
+    unittest.main()
