@@ -62,6 +62,7 @@ class Convolutions:
             "before": before,
             "begins_with_zeros": padded or not bool(head.any()),
             "tail_bytes": head.numel() * head.element_size(),
+            "needs_gradient": given.requires_grad,
             "place": place,
         })  # fmt: skip
 
@@ -71,5 +72,7 @@ class Convolutions:
         sizes = () if self.collectives is None else self.collectives.sizes
         for call in self._calls:
             place, tail = call.pop("place"), call["tail_bytes"]
+            if not call.pop("needs_gradient"):
+                call["tail_bytes"] = 0
             self.session.line("convolution", **place, **call, tail_moved=any(size >= tail for size in sizes))
         self._calls = []
