@@ -68,7 +68,7 @@ class Convolutions:
 
     @observer
     def ended(self):
-        """Writes the calls of a forward pass when it has ended. A message that is as large as a tail may have brought it."""
+        """Writes the calls of a forward pass when it has ended. A message as large as a tail may have brought it."""
         sizes = () if self.collectives is None else self.collectives.sizes
         for call in self._calls:
             place, tail = call.pop("place"), call["tail_bytes"]

@@ -108,9 +108,9 @@ class PartialMerges:
 
     @staticmethod
     def _attended(frame, lse):
-        """Returns the keys [B, S, H, D] that this rank attended, the keys that the function was given, and the base of the
-        log-sum-exps. The keys are a variable of the function whose log-sum-exp with q is `lse`. Three times None: there
-        is none."""
+        """Returns the keys [B, S, H, D] that this rank attended, the keys that the function was given, and the base of
+        the log-sum-exps. The keys are a variable of the function whose log-sum-exp with q is `lse`. Returns None three
+        times if there is none."""
         names, now = names_in(frame.f_code), frame.f_locals
         q, new = (now.get(name) for name in names[:2]) if names else (None, None)
         if not all(isinstance(x, torch.Tensor) and x.dim() == 4 for x in (q, new)):

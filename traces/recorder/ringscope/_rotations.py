@@ -31,8 +31,8 @@ def positions_behind(output, ranks):
 
 
 def positions_of(cos, sin, length, ranks):
-    """Returns the position ids [B, S] whose rotations are the rows of two tables with `length` rows, as positions_behind()
-    does."""
+    """Returns the position ids [B, S] whose rotations are the rows of two tables with `length` rows, as
+    positions_behind() does."""
     cos, sin = _rows(cos, length), _rows(sin, length)
     if cos is None or sin is None or cos.shape != sin.shape:
         return None
