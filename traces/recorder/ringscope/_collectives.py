@@ -28,7 +28,7 @@ class CollectiveObserver:
         self.wrappers = lambda: []
         self.gathers = lambda: False  # PyTorch gathers keys and values, which GatheredAttention records
         self.number = 0
-        self.sizes = []  # bytes of messages outside of attention; Convolutions clears them
+        self.largest_message = 0  # bytes, outside of attention, since Convolutions cleared it
         self._waited = {}
 
     def call(self, operator, args, kwargs, run):
@@ -93,7 +93,7 @@ class CollectiveObserver:
             line.update(call=call.number, **call.place())
         else:
             if kind in KINDS and line["pass"] == "forward":
-                self.sizes = [*self.sizes[-63:], line["bytes"]]
+                self.largest_message = max(self.largest_message, line["bytes"])
             line["gradients"] = self._gradients(tensors)
             if operator.name in _OF_WRAPPERS and line["pass"] == "backward" and self.wrappers():
                 line["sums_for"] = self.wrappers()[0]

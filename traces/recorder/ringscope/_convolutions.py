@@ -26,8 +26,15 @@ class Convolutions:
 
     def __init__(self, session):
         self.session = session
-        self.collectives = None  # their `sizes` are the bytes of the messages of this forward pass outside of attention
-        self._seen, self._calls = None, []
+        self.collectives = None  # knows the largest message of this forward pass outside of attention
+        self._calls = []
+
+    def begins(self):
+        """Forgets the messages and calls before this forward pass. A message may bring the earlier tokens before the
+        first convolution."""
+        self._calls = []
+        if self.collectives is not None:
+            self.collectives.largest_message = 0
 
     def hook(self, module, name):
         """Returns the handle of a hook on a causal convolution, or None."""
@@ -41,16 +48,12 @@ class Convolutions:
 
     @observer
     def look(self, module, name, given):
-        """Takes the first call of a convolution in a training step."""
+        """Takes the first call of a convolution in a forward pass."""
         if torch._C._current_graph_task_id() != -1 or not isinstance(given, torch.Tensor) or given.dim() != 3:
             return
         place = self.session.place()
         if place["microbatch"] >= _MOST_MICROBATCHES:
             return
-        if self._seen != (place["step"], place["microbatch"]):
-            self._seen, self._calls = (place["step"], place["microbatch"]), []
-            if self.collectives is not None:
-                self.collectives.sizes = []
         before = module.kernel_size[0] - 1
         if any(call["module"] == name for call in self._calls) or given.shape[-1] <= 2 * before:
             return
@@ -61,18 +64,16 @@ class Convolutions:
             "tokens": given.shape[-1] - (0 if padded else before),
             "before": before,
             "begins_with_zeros": padded or not bool(head.any()),
-            "tail_bytes": head.numel() * head.element_size(),
-            "needs_gradient": given.requires_grad,
+            "elements": head.numel(),
             "place": place,
         })  # fmt: skip
 
     @observer
     def ended(self):
-        """Writes the calls of a forward pass when it has ended. A message as large as a tail may have brought it."""
-        sizes = () if self.collectives is None else self.collectives.sizes
+        """Writes the calls of a forward pass when it has ended. A message with a byte for each element of the earlier
+        tokens may have brought them, because jobs send narrower types."""
+        largest = 0 if self.collectives is None else self.collectives.largest_message
         for call in self._calls:
-            place, tail = call.pop("place"), call["tail_bytes"]
-            if not call.pop("needs_gradient"):
-                call["tail_bytes"] = 0
-            self.session.line("convolution", **place, **call, tail_moved=any(size >= tail for size in sizes))
+            place, elements = call.pop("place"), call.pop("elements")
+            self.session.line("convolution", **place, **call, tail_moved=largest >= elements)
         self._calls = []

@@ -209,6 +209,7 @@ class ModelObserver:
 
     def _begins(self):
         self._table = None
+        self.convolutions.begins()
         self.session.microbatch += 1
         self.session.layers.restart()
 
