@@ -34,12 +34,15 @@ class Scattered:
         width = tensor.shape[-1]
         if source.numel() % width or source.numel() > _MOST_ELEMENTS or mask.dtype != torch.bool:
             return
+        features = source.detach().reshape(-1, width)
+        if (features == features[:1]).all():  # a learned vector for each masked token
+            return
         used = mask.expand_as(tensor).sum().item()
         self.session.line(
             "scattered",
             **self.session.place(layer=None),
             tokens=tensor.shape[1],
-            rows=source.numel() // width,
+            rows=len(features),
             used=used // width,
             hash=f"{gridsum64(source.detach()):016x}",
         )

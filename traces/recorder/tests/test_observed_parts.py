@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
@@ -33,13 +34,28 @@ class Convolved(nn.Module):
         return self.head(x.transpose(1, 2))
 
 
+class Corrected(Convolved):
+    """Sends the last tokens in bfloat16 before the convolution, in the forward passes that `sends` names."""
+
+    def __init__(self, sends):
+        super().__init__(torch.zeros(1, 8, 3))
+        self.sends = iter(sends)
+
+    def forward(self, ids):
+        if next(self.sends):
+            tail = self.words(ids)[:, -3:].detach().bfloat16().contiguous()
+            dist.all_gather([torch.empty_like(tail)], tail)
+        return super().forward(ids)
+
+
 class Media(nn.Module):
-    def __init__(self):
+    def __init__(self, pixels):
         super().__init__()
+        self.pixels = pixels
         self.words, self.visual, self.head = nn.Embedding(16, 8), nn.Linear(3, 8), nn.Linear(8, 16)
 
     def forward(self, ids):
-        x, features = self.words(ids), self.visual(torch.ones(5, 3))
+        x, features = self.words(ids), self.visual(self.pixels)
         return self.head(x.masked_scatter((ids < 2)[..., None].expand_as(x), features))
 
 
@@ -67,11 +83,13 @@ class Rotated(nn.Module):
 
 
 class ObservedParts(unittest.TestCase):
-    def lines(self, model, kind):
+    def lines(self, model, kind, calls=1):
         with tempfile.TemporaryDirectory() as place:
             folder = os.path.join(place, "run")
             with ringscope.record(folder, model=model):
                 ids = torch.arange(8)[None]
+                for _ in range(calls - 1):
+                    model(ids)
                 F.cross_entropy(model(ids).reshape(8, -1), ids[0]).backward()
             lines = lines_of(folder)
             self.assertEqual(of_kind(lines, "trouble"), [])
@@ -83,9 +101,19 @@ class ObservedParts(unittest.TestCase):
             self.assertEqual((line["module"], line["tokens"], line["before"]), ("mix", 8, 3))
             self.assertEqual((line["begins_with_zeros"], line["tail_moved"]), (zeros, False))
 
+    def test_a_message_before_a_convolution_may_bring_the_earlier_tokens(self):
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        self.addCleanup(dist.destroy_process_group)
+        for sends in ((True, False), (False, True)):
+            lines = self.lines(Corrected(sends), "convolution", calls=2)
+            self.assertEqual([line["tail_moved"] for line in lines], list(sends))
+
     def test_features_that_are_scattered_are_counted(self):
-        (line,) = self.lines(Media(), "scattered")
+        (line,) = self.lines(Media(torch.eye(5, 3)), "scattered")
         self.assertEqual((line["tokens"], line["rows"], line["used"]), (8, 5, 2))
+
+    def test_equal_features_are_no_media(self):
+        self.assertEqual(self.lines(Media(torch.ones(5, 3)), "scattered"), [])
 
     def test_positions_are_read_from_tables_that_a_layer_is_given(self):
         for positions in (torch.arange(8.0), torch.arange(8.0) % 5):
