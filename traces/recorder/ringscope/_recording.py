@@ -169,6 +169,8 @@ class Recording:
             self.optimizer.reference.look(active)
             if not active:
                 self.session.layers.release()
+            if self.watch is not None and self.watch.collectives:
+                self.watch.collectives.partial_merges.release()
             if self.model is not None:
                 self.model.look(active)
             if self.watch is not None:
