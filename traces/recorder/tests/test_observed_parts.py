@@ -11,7 +11,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from jobs import PACKAGE
+from jobs import HERE, PACKAGE, torchrun
 from test_recording import lines_of, of_kind
 
 sys.path.insert(0, PACKAGE)
@@ -120,6 +120,34 @@ class ObservedParts(unittest.TestCase):
             found = [line for line in self.lines(Rotated(positions), "tensor") if line["what"] == "position_ids"]
             self.assertEqual([line["name"] for line in found], ["rotations"])
             self.assertEqual(found[0]["stats"]["max"], positions.max().item())
+
+    def merges(self, function):
+        """Returns what the merges of both ranks of partial_merges_job.py were found to be."""
+        with tempfile.TemporaryDirectory() as place:
+            folder = os.path.join(place, "run")
+            job = os.path.join(HERE, "partial_merges_job.py")
+            torchrun("-m", "ringscope", job, function, RINGSCOPE_RECORD=folder)
+            lines = [line for rank in range(2) for line in lines_of(folder, rank)]
+            self.assertEqual(of_kind(lines, "trouble"), [])
+            groups = {line["name"] for line in of_kind(lines, "group")}
+            found = of_kind(lines, "merge")
+            self.assertLessEqual({line["group"] for line in found}, groups)
+            return {line["found"] for line in found}
+
+    def test_merges_of_partial_attention_are_judged(self):
+        self.assertEqual(self.merges("right"), {"NONE"})
+        self.assertEqual(self.merges("mean"), {"MEAN"})
+
+    def test_outputs_that_were_weighted_before_the_gather_are_not_judged(self):
+        for function in ("weighted_first", "scaled_by_maximum"):
+            self.assertLessEqual(self.merges(function), {"NONE"})
+
+    def test_other_gathered_pairs_are_no_partial_attention(self):
+        self.assertEqual(self.merges("entropies"), set())
+
+    def test_a_merge_is_not_awaited_after_another_gather_or_many_calls(self):
+        self.assertEqual(self.merges("gathers_again"), {"MEAN"})
+        self.assertEqual(self.merges("long_function"), set())
 
 
 if __name__ == "__main__":
