@@ -169,14 +169,17 @@ class Recording:
             self.optimizer.reference.look(active)
             if not active:
                 self.session.layers.release()
-            if self.watch is not None and self.watch.collectives:
-                self.watch.collectives.partial_merges.release()
+            self._release_merges()
             if self.model is not None:
                 self.model.look(active)
             if self.watch is not None:
                 self.watch.look(active)
         except Exception as error:  # noqa: BLE001: the job must go on
             self.session.trouble("border", error)
+
+    def _release_merges(self):
+        if self.watch is not None and self.watch.collectives:
+            self.watch.collectives.partial_merges.release()
 
     def _adopt(self, model):
         self.optimizer.set_parameters(model)
@@ -254,6 +257,7 @@ class Recording:
             self.stalls.close()
         if self._first_call is not None:
             self._first_call.remove()
+        self._release_merges()
         self._unwatch()
         if self.model is not None:
             self.model.remove()

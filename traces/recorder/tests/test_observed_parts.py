@@ -145,8 +145,9 @@ class ObservedParts(unittest.TestCase):
     def test_other_gathered_pairs_are_no_partial_attention(self):
         self.assertEqual(self.merges("entropies"), set())
 
-    def test_a_merge_is_not_awaited_after_another_gather_or_many_calls(self):
+    def test_a_merge_is_not_awaited_after_another_gather_a_step_or_many_calls(self):
         self.assertEqual(self.merges("gathers_again"), {"MEAN"})
+        self.assertEqual(self.merges("ends_step"), set())
         self.assertEqual(self.merges("long_function"), set())
 
 
