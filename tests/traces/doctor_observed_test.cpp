@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges and convolutions that the recorder judged, and gradients that show one head or one token.
+// Merges and convolutions that the recorder judged, and gradients that show one head.
 #include <gtest/gtest.h>
 
 #include "tests/support/trace_builder.h"
@@ -7,7 +7,6 @@
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/doctor/idle_sinks.h"
 #include "traces/analysis/doctor/observed_faults.h"
-#include "traces/analysis/doctor/own_last_tokens.h"
 #include "traces/analysis/doctor/target_weights.h"
 #include "traces/exchange/import/recording/whole_ids.h"
 #include "traces/format/trace/observed_parts.h"
@@ -66,26 +65,6 @@ TEST(ObservedFaultsTest, AConvolutionThatBeginsWithZerosOnEveryRankIsFound) {
       << "a convolution of all tokens";
 }
 
-/// Returns a job whose second rank receives the first tokens of a convolution, of 96 bytes.
-std::string received(const std::string& backward) {
-  nlohmann::json note;
-  note["0"].push_back(toJson(CausalConvolution{0, "m.conv", 4, 3, true, true, 96}));
-  note["1"].push_back(toJson(CausalConvolution{0, "m.conv", 4, 3, false, true, 96}));
-  return kJob + kIds + "tensor dout rank=1 layer=0 direction=backward shape=1x1x1x1 values=1\n" +
-         "note " + causalConvolutionsKey(0) + " " + note.dump() +
-         "\nreceive rank=1 peer=0 bytes=96\n" + backward;
-}
-
-TEST(ObservedFaultsTest, AGradientThatIsNotReturnedIsFound) {
-  const auto finds = [](const std::string& backward) {
-    return haloWithoutGradient(*test::makeTrace(received(backward))).has_value();
-  };
-  EXPECT_TRUE(finds(""));
-  EXPECT_TRUE(finds("send rank=1 peer=0 bytes=32 direction=backward\n")) << "another message";
-  EXPECT_FALSE(finds("send rank=1 peer=0 bytes=96 direction=backward\n"));
-  EXPECT_FALSE(finds("send rank=1 peer=0 bytes=128 direction=backward\n")) << "with others";
-}
-
 /// Returns a job whose ranks scatter so many rows of features each.
 std::string scattered(std::int64_t first, std::int64_t second, const char* hash_of_second) {
   nlohmann::json note;
@@ -114,21 +93,6 @@ TEST(IdleSinksTest, SinksOfTheFirstHeadsAloneAreFound) {
   EXPECT_FALSE(sinks("sinks", "0.5,0.25,0.125,0"));
   EXPECT_FALSE(sinks("sinks", "0.5,0,0,0")) << "fewer heads than a rank has";
   EXPECT_FALSE(sinks("gate", "0.5,0.25,0,0")) << "another parameter";
-}
-
-/// Returns two ranks' gradients of the last output, [2, 1, 4, 1].
-std::optional<Finding> lastTokens(const std::string& of_0, const std::string& of_1) {
-  const auto dout = [](const char* rank, const std::string& values) {
-    return std::string("tensor dout rank=") + rank +
-           " layer=1 direction=backward shape=2x1x4x1 values=" + values + "\n";
-  };
-  return resultsOfOwnLastTokens(*test::makeTrace(kJob + dout("0", of_0) + dout("1", of_1)));
-}
-
-TEST(OwnLastTokensTest, GradientsOfEachRanksLastTokenAloneAreFound) {
-  EXPECT_TRUE(lastTokens("0,0,0,1,0,0,0,2", "0,0,0,3,0,0,0,4"));
-  EXPECT_FALSE(lastTokens("0,0,0,1,0,0,0,0", "0,0,0,0,0,0,0,4")) << "the last token of sequences";
-  EXPECT_FALSE(lastTokens("0,0,1,1,0,0,0,2", "0,0,0,3,0,0,0,4"));
 }
 
 /// Returns the reading of two ranks with a cross entropy for each of two batch entries.

@@ -18,7 +18,8 @@ std::optional<Finding> valuesBehindKeys(const Trace& trace);
 std::optional<Finding> ownMaskOnAllBlocks(const Trace& trace);
 
 /// Returns a finding of two parts of a sequence that attend all of each other, though each one
-/// attends itself causally.
-std::optional<Finding> partsAttendEachOther(const Trace& trace);
+/// attends itself causally. Labels must be the next tokens of the sequence: parallel sequences may
+/// be meant to attend each other.
+std::optional<Finding> partsAttendEachOther(const Readings& readings);
 
 }  // namespace ringscope::traces

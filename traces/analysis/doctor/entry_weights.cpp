@@ -7,6 +7,7 @@
 #include <set>
 
 #include "traces/analysis/doctor/weighed_targets.h"
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 
 namespace ringscope::traces {
@@ -84,17 +85,39 @@ std::vector<EntryOnRanks> entriesIn(const Trace& trace, std::int32_t train_step,
   return known;
 }
 
+/// Reports whether each rank's entries of a microbatch are pairs of sequences with opposite
+/// weights, as in a loss of preferences. Other jobs may weigh the parts of a sequence by what they
+/// are, such as the turns of a dialogue.
+bool areOppositePairs(const std::vector<EntryOnRanks>& entries, double share) {
+  std::map<std::pair<WorldRank, std::int32_t>, std::vector<double>> weights;
+  for (const EntryOnRanks& ranks : entries)
+    for (const Weighed& one : ranks) weights[{one.rank, one.microbatch}].push_back(one.weight);
+  return std::ranges::all_of(weights, [&](const auto& of_rank) {
+    std::vector<double> preferred, rejected;
+    for (const double weight : of_rank.second)
+      (weight < 0 ? rejected : preferred).push_back(std::abs(weight));
+    std::ranges::sort(preferred);
+    std::ranges::sort(rejected);
+    if (preferred.size() != rejected.size()) return false;
+    for (std::size_t i = 0; i < preferred.size(); ++i)
+      if (!areNear({preferred[i], rejected[i]}, share)) return false;
+    return true;
+  });
+}
+
 /// Judges the targets of single sequences: on every rank they must weigh the same.
 TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double share) {
   TargetWeights reading;
+  const bool pairs = areOppositePairs(entries, share);
   for (const EntryOnRanks& ranks : entries) {
     std::vector<double> weights, by_rank;
     for (const Weighed& one : ranks) {
       weights.push_back(one.weight);
       by_rank.push_back(one.weight * one.targets);
     }
-    if (areNear(weights, share)) continue;
-    reading.are = areNear(by_rank, share) ? TargetsWeigh::kByRankCount : TargetsWeigh::kByRank;
+    const bool by_count = areNear(by_rank, share);
+    if (areNear(weights, share) || (!by_count && !pairs)) continue;
+    reading.are = by_count ? TargetsWeigh::kByRankCount : TargetsWeigh::kByRank;
     const auto size = [](const Weighed& one) { return std::abs(one.weight); };
     const auto [least, most] = std::ranges::minmax(ranks, {}, size);
     reading.rank = most.rank;
@@ -112,6 +135,7 @@ TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double shar
 
 TargetWeights readEntryWeights(const Trace& trace, std::int32_t train_step,
                                const std::vector<WorldRank>& members) {
+  if (RestartedPositions(trace, train_step, members).onEveryRank()) return {};
   double share = 0;
   auto entries = entriesIn(trace, train_step, members, share);
   if (entries.empty()) entries = entriesOfCalls(trace, train_step, members, share);

@@ -8,7 +8,8 @@
 namespace ringscope::traces {
 
 /// Compares the weights of a batch entry's targets on all ranks that share it. They are kUnknown
-/// when they are alike, or when the recording does not have them by entry.
+/// when they are alike, when the recording does not have them by entry, or when each rank may have
+/// documents of its own.
 TargetWeights readEntryWeights(const Trace& trace, std::int32_t train_step,
                                const std::vector<WorldRank>& members);
 

@@ -20,6 +20,25 @@ std::int64_t ownHeads(const Trace& trace, std::int32_t train_step, WorldRank ran
   return 0;
 }
 
+/// Reports whether a rank exchanged heads of an attention in a training step, as Ulysses does.
+bool exchangesHeads(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+  return std::ranges::any_of(trace.events(rank), [&](const Event& event) {
+    return event.payload == Payload::kHeads && event.place.train_step == train_step;
+  });
+}
+
+/// Returns the ranks' gradients of the same sinks; empty when a rank lacks its own.
+std::vector<const TensorRecord*> sameGradients(const Trace& trace, const TensorRecord& like,
+                                               const std::vector<WorldRank>& members) {
+  std::vector<const TensorRecord*> all;
+  for (const WorldRank rank : members) {
+    const TensorRecord* own = trace.findTensor(like.tensor, like.place, rank);
+    if (!own || own->shape != like.shape) return {};
+    all.push_back(own);
+  }
+  return all;
+}
+
 /// Reports whether the first `used` numbers are not 0, and all others are.
 bool endsInZeros(const std::vector<double>& values, std::size_t used) {
   const auto is_zero = [](double x) { return x == 0; };
@@ -41,8 +60,13 @@ std::optional<Finding> sinksOfFirstHeads(const Trace& trace) {
       if (ranks < 2 || std::ranges::count(members, gradient.rank) == 0 || heads % ranks != 0 ||
           ownHeads(trace, gradient.place.train_step, gradient.rank) != heads)
         continue;
-      const auto values = trace.values(gradient);
-      if (!values || !endsInZeros(*values, static_cast<std::size_t>(heads / ranks))) continue;
+      const auto gradients = sameGradients(trace, gradient, members);
+      const auto is_idle = [&](const TensorRecord* own) {
+        const auto values = trace.values(*own);
+        return values && endsInZeros(*values, static_cast<std::size_t>(heads / ranks)) &&
+               exchangesHeads(trace, own->place.train_step, own->rank);
+      };
+      if (gradients.empty() || !std::ranges::all_of(gradients, is_idle)) continue;
       return Finding{
           .confidence = Confidence::kLikely,
           .title = "Sinks are those of other heads",

@@ -125,7 +125,8 @@ LabelReading readLabels(const Trace& trace) {
       const auto tokens = SequenceTokens::of(trace, train_step, members);
       if (!tokens) continue;
       const IntentRecord* meant = trace.intent(train_step, tokens->ranks().front().rank);
-      const LabelCounts counts = countLabels(*tokens, meant);
+      const LabelCounts counts =
+          countLabels(*tokens, meant, RestartedPositions(trace, train_step, members));
       if (areTooFew(counts)) {
         few += counts;
         if (!first_few) first_few = Place{train_step};

@@ -5,6 +5,7 @@
 
 #include "traces/analysis/doctor/observed_faults.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/observed_parts.h"
@@ -20,41 +21,30 @@ std::set<std::int32_t> stepsWithTensors(const Trace& trace) {
   return steps;
 }
 
-/// Reports whether a rank received at least so many bytes by a message outside of attention in
-/// forward.
-bool receivedForward(const Trace& trace, std::int32_t train_step, WorldRank rank,
-                     std::int64_t bytes) {
-  return std::ranges::any_of(trace.events(rank), [&](const Event& event) {
-    return event.kind == EventKind::kReceive && event.payload == Payload::kNone &&
-           event.place.train_step == train_step && event.place.direction == Direction::kForward &&
-           event.bytes >= bytes;
-  });
+/// Reports whether all ranks but the first received a message outside of attention from another one
+/// in forward, as they do when each rank hands its state over to the next.
+bool handOverState(const Trace& trace, std::int32_t train_step,
+                   const std::vector<WorldRank>& members) {
+  const auto receives = [&](WorldRank rank) {
+    return std::ranges::any_of(trace.events(rank), [&](const Event& event) {
+      return event.kind == EventKind::kReceive && event.payload == Payload::kNone &&
+             event.place.train_step == train_step && event.place.direction == Direction::kForward &&
+             std::ranges::count(members, event.peer) > 0;
+    });
+  };
+  return !receives(members.front()) && std::all_of(members.begin() + 1, members.end(), receives);
 }
 
-/// Reports whether a rank sent or shared at least so many bytes outside of attention in backward.
-bool sentBackward(const Trace& trace, std::int32_t train_step, WorldRank rank, std::int64_t bytes) {
-  return std::ranges::any_of(trace.events(rank), [&](const Event& event) {
-    const bool moves = event.kind == EventKind::kSend || event.kind == EventKind::kCollective;
-    return moves && event.payload != Payload::kKv && event.payload != Payload::kDkv &&
-           event.payload != Payload::kGrads && event.place.train_step == train_step &&
-           event.place.direction == Direction::kBackward && event.bytes >= bytes;
-  });
-}
-
-/// Returns a module's convolution on a rank in a microbatch; nullopt: it is not recorded.
-std::optional<CausalConvolution> convolutionOn(const Trace& trace, std::int32_t train_step,
-                                               WorldRank rank, const CausalConvolution& like) {
-  for (const CausalConvolution& own : causalConvolutions(trace, train_step, rank))
-    if (own.module == like.module && own.microbatch == like.microbatch) return own;
-  return std::nullopt;
-}
-
-/// Reports whether backward of a step ran on a rank.
-bool ranBackward(const Trace& trace, std::int32_t train_step, WorldRank rank) {
-  return std::ranges::any_of(trace.tensors(), [&](const TensorRecord& tensor) {
-    return tensor.rank == rank && tensor.place.train_step == train_step &&
-           tensor.tensor.kind == TensorKind::kDout;
-  });
+/// Reports whether the first tokens of a convolution are zeros on a rank, and no message can have
+/// brought the tokens before them.
+bool beginsWithZeros(const Trace& trace, std::int32_t train_step, WorldRank rank,
+                     const CausalConvolution& like) {
+  return std::ranges::any_of(
+      causalConvolutions(trace, train_step, rank), [&](const CausalConvolution& own) {
+        return own.module == like.module && own.microbatch == like.microbatch &&
+               own.begins_with_zeros && !own.tail_moved &&
+               !ownTokens(trace, train_step, rank, own.tokens).empty();
+      });
 }
 
 }  // namespace
@@ -63,72 +53,34 @@ std::optional<Finding> convolutionWithoutHalo(const Trace& trace) {
   if (!isForeign(trace) || lacksGroups(trace)) return std::nullopt;
   for (const std::int32_t train_step : stepsWithTensors(trace))
     for (const auto& members : sequenceGroups(trace)) {
-      if (members.size() < 2) continue;
+      // A convolution of chunks, clips or documents begins with zeros too, but hands over no state.
+      if (members.size() < 2 || !handOverState(trace, train_step, members) ||
+          RestartedPositions(trace, train_step, members).onEveryRank())
+        continue;
       for (const CausalConvolution& first :
            causalConvolutions(trace, train_step, members.front())) {
-        std::size_t without = 0;
-        for (const WorldRank rank : members)
-          for (const CausalConvolution& own : causalConvolutions(trace, train_step, rank))
-            if (own.module == first.module && own.microbatch == first.microbatch &&
-                own.begins_with_zeros && !own.tail_moved &&
-                !ownTokens(trace, train_step, rank, own.tokens).empty()) {
-              ++without;
-              break;
-            }
-        if (without != members.size()) continue;
+        if (!std::ranges::all_of(members, [&](WorldRank rank) {
+              return beginsWithZeros(trace, train_step, rank, first);
+            }))
+          continue;
         Finding finding{
             .confidence = Confidence::kLikely,
             .title = "No rule names it: a convolution begins with zeros on every rank",
             .place = {train_step},
             .rank = members[1],
             .buffer = first.module,
-            .evidence = "The convolution " + first.module + " needs the " +
-                        describeCount(first.before, "token") +
-                        " before each one. On every one of " +
-                        describeCount(std::ssize(members), "rank") +
-                        " these are 0 for the first "
-                        "of the rank's " +
-                        describeCount(first.tokens, "token") +
-                        ", and no message of the forward pass is large enough to bring them.",
+            .evidence =
+                "The convolution " + first.module + " needs the " +
+                describeCount(first.before, "token") + " before each one. On every one of " +
+                describeCount(std::ssize(members), "rank") +
+                " these are 0 for the first "
+                "of the rank's " +
+                describeCount(first.tokens, "token") +
+                ", and no message of the forward pass is large enough to bring them, although "
+                "messages hand the state of earlier tokens over from rank to rank.",
             .remedy =
                 "Send the last tokens of each shard to the next rank before the convolution, put "
                 "them before its own tokens, and send their gradients back in backward."};
-        finding.rule = kUnknownMistake;
-        return finding;
-      }
-    }
-  return std::nullopt;
-}
-
-std::optional<Finding> haloWithoutGradient(const Trace& trace) {
-  if (!isForeign(trace) || lacksGroups(trace)) return std::nullopt;
-  for (const std::int32_t train_step : stepsWithTensors(trace))
-    for (const auto& members : sequenceGroups(trace)) {
-      if (members.size() < 2) continue;
-      for (const CausalConvolution& first :
-           causalConvolutions(trace, train_step, members.front())) {
-        const bool all = std::all_of(members.begin() + 1, members.end(), [&](WorldRank rank) {
-          const auto own = convolutionOn(trace, train_step, rank, first);
-          return own && own->tail_moved && !own->begins_with_zeros && own->tail_bytes > 0 &&
-                 ranBackward(trace, train_step, rank) &&
-                 receivedForward(trace, train_step, rank, own->tail_bytes) &&
-                 !sentBackward(trace, train_step, rank, own->tail_bytes);
-        });
-        if (!all) continue;
-        Finding finding{
-            .confidence = Confidence::kLikely,
-            .title = "No rule names it: gradients of a convolution's first tokens are not returned",
-            .place = {train_step, Layer::none(), Direction::kBackward, {}},
-            .rank = members[1],
-            .buffer = first.module,
-            .evidence = "Before the convolution " + first.module + " ranks receive the " +
-                        describeCount(first.before, "token") + " before their own (" +
-                        describeBytes(first.tail_bytes) +
-                        "). No message of backward outside of attention has as many bytes, so "
-                        "the gradients of these tokens do not reach the rank that has them.",
-            .remedy =
-                "Send the gradient of received tokens back to the rank that sent them, in the "
-                "backward of the function that receives them, and add it to that of its own."};
         finding.rule = kUnknownMistake;
         return finding;
       }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/block_pairing.h"
+#include "traces/analysis/doctor/label_reading.h"
 #include "traces/analysis/doctor/paired_blocks.h"
+#include "traces/analysis/doctor/readings.h"
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 
 namespace ringscope::traces {
 namespace {
@@ -89,8 +92,15 @@ std::optional<Finding> findMutual(const PairedBlocks& paired) {
 
 }  // namespace
 
-std::optional<Finding> partsAttendEachOther(const Trace& trace) {
-  return inFirstAttentions(trace, findMutual);
+std::optional<Finding> partsAttendEachOther(const Readings& readings) {
+  if (readings.labels().are != LabelsAre::kNextTokens) return std::nullopt;
+  const Trace& trace = readings.trace();
+  return inFirstAttentions(trace, [&](const PairedBlocks& paired) -> std::optional<Finding> {
+    std::vector<WorldRank> members;
+    for (const AttendedBlock& block : paired.blocks) members.push_back(block.rank);
+    const RestartedPositions restarted(trace, paired.place.train_step, members);
+    return restarted.onEveryRank() ? std::nullopt : findMutual(paired);
+  });
 }
 
 }  // namespace ringscope::traces

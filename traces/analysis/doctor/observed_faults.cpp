@@ -85,41 +85,65 @@ std::optional<Finding> wrongPartialMerge(const Trace& trace) {
   return std::nullopt;
 }
 
-std::optional<Finding> tokenKeptTwice(const Trace& trace) {
-  for (const std::int32_t train_step : recordedSteps(trace)) {
-    std::map<std::size_t, std::vector<WorldRank>> keepers;  // of the nth merge
-    std::size_t most = 0;
-    bool all_right = true;
-    for (int rank = 0; rank < trace.worldSize(); ++rank) {
-      const auto merges = partialMerges(trace, train_step, WorldRank::of(rank));
-      most = std::max(most, merges.size());
-      for (std::size_t at = 0; at < merges.size(); ++at) {
-        all_right = all_right && merges[at].found == "NONE";
-        if (merges[at].appended.value_or(false)) keepers[at].push_back(WorldRank::of(rank));
-      }
-    }
-    const bool always =
-        keepers.size() == most &&
-        std::ranges::all_of(keepers, [](const auto& merge) { return merge.second.size() > 1; });
-    if (std::ssize(keepers) < kFewMerges || !all_right || !always) continue;
-    const std::vector<WorldRank>& ranks = keepers.begin()->second;
-    Finding finding{
-        .confidence = Confidence::kLikely,
-        .title = "No rule names it: several ranks keep the key and value of a new token",
-        .place = {train_step, Layer::of(0), Direction::kForward, {}},
-        .rank = ranks[1],
-        .buffer = "k",
-        .evidence = "In each of " + describeCount(std::ssize(keepers), "merge") +
-                    " of partial outputs, the keys that ranks " + toString(ranks[0]) + " and " +
-                    toString(ranks[1]) +
-                    " attend end with the key of the new token. The merge is right, so the token "
-                    "counts once for each of these ranks.",
-        .remedy =
-            "Append the key and value of a new token on one rank alone, and let the other ranks "
-            "attend their earlier keys."};
-    finding.rule = kUnknownMistake;
-    return finding;
+namespace {
+
+/// The merges of a training step among the same ranks.
+struct GroupMerges {
+  std::map<std::size_t, std::vector<WorldRank>> keepers;  ///< of the new token, by merge
+  std::size_t most = 0;                                   ///< merges of one rank
+  bool all_right = true;
+
+  /// Reports whether several ranks keep the new token in each merge, and all merges are right.
+  bool keepTwice() const {
+    return all_right && std::ssize(keepers) >= kFewMerges && keepers.size() == most &&
+           std::ranges::all_of(keepers, [](const auto& merge) { return merge.second.size() > 1; });
   }
+};
+
+/// Returns the merges of a training step by the ranks that take part.
+std::map<std::vector<WorldRank>, GroupMerges> mergesByGroup(const Trace& trace,
+                                                            std::int32_t train_step) {
+  std::map<std::vector<WorldRank>, GroupMerges> groups;
+  for (int rank = 0; rank < trace.worldSize(); ++rank) {
+    std::map<std::vector<WorldRank>, std::size_t> count;
+    for (const PartialMerge& merge : partialMerges(trace, train_step, WorldRank::of(rank))) {
+      if (merge.members.empty()) continue;
+      GroupMerges& group = groups[merge.members];
+      const std::size_t at = count[merge.members]++;
+      group.most = std::max(group.most, at + 1);
+      group.all_right = group.all_right && merge.found == "NONE";
+      if (merge.appended.value_or(false)) group.keepers[at].push_back(WorldRank::of(rank));
+    }
+  }
+  return groups;
+}
+
+Finding keptTwiceFinding(const GroupMerges& group, std::int32_t train_step) {
+  const std::vector<WorldRank>& ranks = group.keepers.begin()->second;
+  Finding finding{
+      .confidence = Confidence::kLikely,
+      .title = "No rule names it: several ranks keep the key and value of a new token",
+      .place = {train_step, Layer::of(0), Direction::kForward, {}},
+      .rank = ranks[1],
+      .buffer = "k",
+      .evidence = "In each of " + describeCount(std::ssize(group.keepers), "merge") +
+                  " of partial outputs, the keys that ranks " + toString(ranks[0]) + " and " +
+                  toString(ranks[1]) +
+                  " attend end with the key of the new token. The merge is right, so the token "
+                  "counts once for each of these ranks.",
+      .remedy =
+          "Append the key and value of a new token on one rank alone, and let the other ranks "
+          "attend their earlier keys."};
+  finding.rule = kUnknownMistake;
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> tokenKeptTwice(const Trace& trace) {
+  for (const std::int32_t train_step : recordedSteps(trace))
+    for (const auto& [members, group] : mergesByGroup(trace, train_step))
+      if (group.keepTwice()) return keptTwiceFinding(group, train_step);
   return std::nullopt;
 }
 

@@ -14,12 +14,9 @@ std::optional<Finding> wrongPartialMerge(const Trace& trace);
 /// their partial outputs count it several times.
 std::optional<Finding> tokenKeptTwice(const Trace& trace);
 
-/// Returns a finding of a causal convolution that begins with zeros on every rank of a sequence.
+/// Returns a finding of a causal convolution that begins with zeros on every rank of a sequence,
+/// while ranks hand a state of earlier tokens over to each other.
 std::optional<Finding> convolutionWithoutHalo(const Trace& trace);
-
-/// Returns a finding of a causal convolution whose first tokens came from another rank, and whose
-/// gradients no message of backward is large enough to bring back.
-std::optional<Finding> haloWithoutGradient(const Trace& trace);
 
 /// Returns a finding of media features that all ranks have, and of which each rank uses the first
 /// ones. Together the ranks have as many places for them as there are features.

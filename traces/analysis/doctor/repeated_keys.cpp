@@ -9,6 +9,7 @@
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
+#include "traces/format/trace/own_tokens.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -42,6 +43,19 @@ std::size_t commonTokens(const std::vector<AttendedBlock>& ranks) {
   for (std::size_t token = 1; token < common; ++token)
     if (isSameRow(k.at(0, 0, token), k.at(0, 0, token - 1))) return 0;
   return common == k.tokens() ? 0 : common;
+}
+
+/// Reports whether the keys of each rank are its own tokens, as the recorded layout shows them, and
+/// the common ones. Otherwise the common keys may be tokens of each rank, such as the first ones of
+/// each frame.
+bool haveCommonBesideOwn(const Trace& trace, std::int32_t train_step,
+                         const std::vector<AttendedBlock>& ranks, std::size_t common) {
+  return std::ranges::all_of(ranks, [&](const AttendedBlock& rank) {
+    const auto keys = static_cast<std::int64_t>(rank.k.tokens()),
+               shared = static_cast<std::int64_t>(common);
+    return !ownTokens(trace, train_step, rank.rank, keys - shared).empty() &&
+           ownTokens(trace, train_step, rank.rank, keys).empty();
+  });
 }
 
 /// Returns how far a recorded row is from attention of all ranks' keys. The first `once` tokens
@@ -100,6 +114,7 @@ std::optional<Finding> keysCountedOnEveryRank(const Trace& trace) {
         if (ranks.size() < 2) continue;
         const std::size_t common = commonTokens(ranks);
         if (common >= kFewCommonTokens &&
+            haveCommonBesideOwn(trace, place.train_step, ranks, common) &&
             countsOnEveryRank(ranks, common, rowTolerance(trace, place)))
           return findingAt(place, members, common);
       }

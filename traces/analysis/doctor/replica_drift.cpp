@@ -94,4 +94,11 @@ ReplicaDrift readDrift(const Trace& trace, TensorKind kind) {
   return result;
 }
 
+bool areSummedInUpdate(const Trace& trace, const ReplicaDrift& gradients) {
+  const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
+  return weights.parameters > 0 && weights.differing == 0 &&
+         trace.findTensor({TensorKind::kWeight, gradients.first->tensor.name},
+                          gradients.first->place, gradients.first->rank);
+}
+
 }  // namespace ringscope::traces

@@ -22,4 +22,8 @@ struct ReplicaDrift {
 /// gradients after their sync, or weights after the update.
 ReplicaDrift readDrift(const Trace& trace, TensorKind kind);
 
+/// Reports whether the weights after the update are the same on all ranks, although gradients
+/// before it differ. Then the optimizer sums gradients within its step, as ZeRO does.
+bool areSummedInUpdate(const Trace& trace, const ReplicaDrift& gradients);
+
 }  // namespace ringscope::traces

@@ -176,22 +176,21 @@ std::string borderWords(const LayerBorders& borders, const Border& border) {
 std::optional<Finding> positionsRestartAtShards(const Readings& readings) {
   for (const LayerBorders& borders : readBorders(readings)) {
     const std::int64_t wrong = borders.count(true, true, Crossing::kCrossed);
-    if (wrong == 0 || borders.count(false, true, Crossing::kCrossed) > 0) continue;
-    const Border& first = borders.first(true, Crossing::kCrossed);
     const std::int64_t right = borders.count(false, true, Crossing::kEnds);
+    if (wrong == 0 || right == 0 || borders.count(false, true, Crossing::kCrossed) > 0) continue;
+    const Border& first = borders.first(true, Crossing::kCrossed);
     return Finding{
         .confidence = Confidence::kLikely,
         .title = "Positions begin again at the borders of shards",
         .place = {borders.layer.pass.train_step, borders.layer.pass.layer},
         .rank = borders.layer.owners[first.token],
         .buffer = "position_ids",
-        .evidence = "Positions begin again at " + borderWords(borders, first) +
-                    ", but the rows behind it attend the keys before it. So it is at " +
-                    describeCount(wrong, "border") + " between ranks." +
-                    (right > 0 ? " Where positions begin again within a shard, attention ends too "
-                                 "(" +
-                                     describeCount(right, "place") + ")."
-                               : ""),
+        .evidence =
+            "Positions begin again at " + borderWords(borders, first) +
+            ", but the rows behind it attend the keys before it. So it is at " +
+            describeCount(wrong, "border") +
+            " between ranks. Where positions begin again within a shard, attention ends too (" +
+            describeCount(right, "place") + ").",
         .remedy =
             "Count positions in the whole sequence, or in its documents or attention mask, before "
             "the batch is cut, and cut them as the tokens are cut."};
@@ -201,6 +200,10 @@ std::optional<Finding> positionsRestartAtShards(const Readings& readings) {
 
 std::optional<Finding> attentionEndsAtShards(const Readings& readings) {
   for (const LayerBorders& borders : readBorders(readings)) {
+    const LayerPass& pass = borders.layer.pass;
+    const IntentRecord* meant = readings.trace().intent(
+        pass.train_step, borders.layer.owners.front(), pass.layer, pass.microbatch);
+    if (!meant || meant->mask != MaskKind::kDocuments) continue;
     const std::int64_t wrong = borders.count(true, false, Crossing::kEnds),
                        right = borders.count(false, true, Crossing::kEnds);
     if (wrong == 0 || right == 0 || borders.count(false, true, Crossing::kCrossed) > 0) continue;

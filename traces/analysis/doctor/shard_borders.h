@@ -13,7 +13,8 @@ namespace ringscope::traces {
 std::optional<Finding> positionsRestartAtShards(const Readings& readings);
 
 /// Returns a finding of attention that begins again at a border between ranks, where positions go
-/// on. Positions must begin again within some shard where attention ends, so that they show the
+/// on. A mask of documents must be stated, since attention of chunks may begin again anywhere.
+/// Positions must begin again within some shard where attention ends, so that they show the
 /// documents.
 std::optional<Finding> attentionEndsAtShards(const Readings& readings);
 

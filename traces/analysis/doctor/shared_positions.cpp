@@ -9,7 +9,8 @@
 namespace ringscope::traces {
 namespace {
 
-constexpr std::size_t kAxes = 3;  // of a shape [axes, batch, tokens]
+constexpr std::size_t kDimensions = 3;  // of a shape [axes, batch, tokens]
+constexpr std::int64_t kFewAxes = 3, kFewTextTokens = 4;
 
 /// Reports whether a layer was computed again as causal attention of the whole sequence.
 bool isCausalAcrossRanks(const Trace& trace, const LayerCheck& layer) {
@@ -23,14 +24,34 @@ bool isCausalAcrossRanks(const Trace& trace, const LayerCheck& layer) {
          layer.tensors.front().kind == TensorKind::kOut && layer.tensors.front().worst.ratio() <= 1;
 }
 
+/// Reports whether some tokens count on in all axes at once, as those of text do. Positions of
+/// images and frames alone may be the same on several ranks.
+bool haveText(const Trace& trace, const TensorRecord& ids) {
+  const auto values = trace.values(ids);
+  if (!values) return false;
+  const auto axes = static_cast<std::size_t>(ids.shape.front()),
+             rows = static_cast<std::size_t>(ids.shape.back()), size = values->size() / axes;
+  std::int64_t text = 0;
+  for (std::size_t i = 1; i < rows; ++i) {
+    const double at = (*values)[i];
+    bool is_text = at == (*values)[i - 1] + 1;
+    for (std::size_t axis = 1; axis < axes; ++axis)
+      is_text =
+          is_text && (*values)[axis * size + i] == at && (*values)[axis * size + i - 1] == at - 1;
+    text += is_text ? 1 : 0;
+  }
+  return text >= kFewTextTokens;
+}
+
 /// Returns a rank's position ids of several axes, one per token of its own; null when it has none.
 const TensorRecord* positionsOfAxes(const Trace& trace, std::int32_t train_step, WorldRank rank) {
   const TensorRecord* ids = trace.findTensor({TensorKind::kPositionIds}, {train_step}, rank);
-  if (!ids || ids->shape.size() != kAxes || ids->shape.front() < 2 ||
+  if (!ids || ids->shape.size() != kDimensions || ids->shape.front() < kFewAxes ||
       ids->stats.min == ids->stats.max)
     return nullptr;
   const std::int64_t rows = ids->shape.back();
-  return std::ssize(ownTokens(trace, train_step, rank, rows)) == rows ? ids : nullptr;
+  const bool is_own = std::ssize(ownTokens(trace, train_step, rank, rows)) == rows;
+  return is_own && haveText(trace, *ids) ? ids : nullptr;
 }
 
 }  // namespace
@@ -39,7 +60,7 @@ std::optional<Finding> equalPositionsOfAxes(const Readings& readings) {
   const Trace& trace = readings.trace();
   const TensorRecord* any = nullptr;
   for (const TensorRecord& tensor : trace.tensors())
-    if (tensor.tensor.kind == TensorKind::kPositionIds && tensor.shape.size() == kAxes)
+    if (tensor.tensor.kind == TensorKind::kPositionIds && tensor.shape.size() == kDimensions)
       any = &tensor;
   if (!any) return std::nullopt;
   for (const LayerCheck& layer : readings.layers()) {

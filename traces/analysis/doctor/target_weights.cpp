@@ -8,6 +8,7 @@
 
 #include "traces/analysis/doctor/entry_weights.h"
 #include "traces/analysis/doctor/weighed_targets.h"
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
@@ -118,6 +119,7 @@ std::set<std::int32_t> trainSteps(const Trace& trace) {
 
 TargetWeights readTargetWeights(const Trace& trace) {
   TargetWeights known;
+  if (lacksGroups(trace)) return known;  // ranks may have sequences of their own
   for (const std::int32_t train_step : trainSteps(trace))
     for (const auto& members : sequenceGroups(trace)) {
       TargetWeights of_entries = readEntryWeights(trace, train_step, members);
@@ -129,6 +131,9 @@ TargetWeights readTargetWeights(const Trace& trace) {
       const std::vector<Weighed> all = joined(calls, share);
       if (all.empty() && !areChunks(trace, train_step, calls)) continue;
       TargetWeights reading = all.empty() ? judgeChunks(calls, share) : judge(all, share);
+      if (reading.are == TargetsWeigh::kByRankCount &&
+          RestartedPositions(trace, train_step, members).onEveryRank())
+        continue;  // each rank may have documents of its own, and their means
       reading.train_step = train_step;
       if (reading.are != TargetsWeigh::kAlike) return reading;
       known = std::move(reading);

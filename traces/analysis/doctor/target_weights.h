@@ -13,7 +13,7 @@ enum class TargetsWeigh {
   kByRankCount,        ///< as in a mean of the ranks' own means
   kByMicrobatchCount,  ///< as in a mean of the means of microbatches
   kByChunkCount,       ///< as in a mean of the means of chunks of one sequence
-  kByRank              ///< alike on each rank, otherwise on each: not by a count of targets
+  kByRank              ///< as kByRankCount, but not by a count: preferences of each rank's part
 };
 struct TargetWeights {
   TargetsWeigh are = TargetsWeigh::kUnknown;

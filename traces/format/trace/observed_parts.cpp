@@ -23,14 +23,19 @@ PartialMerge readMerge(const nlohmann::json& object) {
   merge.factor = numberIn(object, "factor");
   const auto appended = object.find("appended");
   if (appended != object.end() && appended->is_boolean()) merge.appended = appended->get<bool>();
+  const auto members = object.find("members");
+  if (members != object.end() && members->is_array())
+    for (const nlohmann::json& rank : *members)
+      if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 &&
+          rank.get<std::int64_t>() < (1 << 20))
+        merge.members.push_back(WorldRank::of(rank.get<std::int32_t>()));
   return merge;
 }
 
 CausalConvolution readConvolution(const nlohmann::json& object) {
   return {stepIn(object, "microbatch"),       textIn(object, "module"),
           wholeIn(object, "tokens", 0),       wholeIn(object, "before", 0),
-          isSet(object, "begins_with_zeros"), isSet(object, "tail_moved"),
-          wholeIn(object, "tail_bytes", 0)};
+          isSet(object, "begins_with_zeros"), isSet(object, "tail_moved")};
 }
 
 ScatteredFeatures readFeatures(const nlohmann::json& object) {
@@ -46,6 +51,15 @@ std::string partialMergesKey(std::int32_t train_step) {
 
 std::string causalConvolutionsKey(std::int32_t train_step) {
   return "causal_convolutions." + std::to_string(train_step);
+}
+
+std::string givenPositionsKey(std::int32_t train_step) {
+  return "given_positions." + std::to_string(train_step);
+}
+
+bool arePositionsGiven(const Trace& trace, std::int32_t train_step, WorldRank rank) {
+  const nlohmann::json note = trace.note(givenPositionsKey(train_step));
+  return note.is_object() && note.contains(toString(rank));
 }
 
 std::vector<PartialMerge> partialMerges(const Trace& trace, std::int32_t train_step,
@@ -67,6 +81,7 @@ nlohmann::json toJson(const PartialMerge& merge) {
                            {"detail", merge.detail}};
   if (std::isfinite(merge.factor)) object["factor"] = merge.factor;
   if (merge.appended) object["appended"] = *merge.appended;
+  for (const WorldRank rank : merge.members) object["members"].push_back(rank.value());
   return object;
 }
 
@@ -76,8 +91,7 @@ nlohmann::json toJson(const CausalConvolution& convolution) {
           {"tokens", convolution.tokens},
           {"before", convolution.before},
           {"begins_with_zeros", convolution.begins_with_zeros},
-          {"tail_moved", convolution.tail_moved},
-          {"tail_bytes", convolution.tail_bytes}};
+          {"tail_moved", convolution.tail_moved}};
 }
 
 std::string scatteredFeaturesKey(std::int32_t train_step) {

@@ -16,10 +16,11 @@ namespace ringscope::traces {
 struct PartialMerge {
   Layer layer;
   std::int32_t microbatch = 0;
-  std::string found;             ///< outcome of check_merge: "NONE", or a mistake such as "MEAN"
-  std::string detail;            ///< more about the mistake; may be empty
-  double factor = 0;             ///< worst error divided by its limit
-  std::optional<bool> appended;  ///< the keys of this rank end with those of the new token
+  std::string found;               ///< outcome of check_merge: "NONE", or a mistake such as "MEAN"
+  std::string detail;              ///< more about the mistake; may be empty
+  double factor = 0;               ///< worst error divided by its limit
+  std::optional<bool> appended;    ///< the keys of this rank end with those of the new token
+  std::vector<WorldRank> members;  ///< ranks whose outputs are merged; empty: not recorded
 };
 
 /// A causal convolution of each channel over the tokens of a rank.
@@ -30,7 +31,6 @@ struct CausalConvolution {
   std::int64_t before = 0;         ///< earlier tokens that an output needs
   bool begins_with_zeros = false;  ///< those of the first token are 0
   bool tail_moved = false;         ///< a message may have brought them in another way
-  std::int64_t tail_bytes = 0;     ///< of these tokens; 0: not recorded
 };
 
 /// Features of media that a rank scattered into the embeddings of its tokens, from the first on.
@@ -50,7 +50,11 @@ std::vector<CausalConvolution> causalConvolutions(const Trace& trace, std::int32
 std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
                                                  WorldRank rank);
 
+/// Reports whether a rank's job computed position ids by itself and gave them to its model.
+bool arePositionsGiven(const Trace& trace, std::int32_t train_step, WorldRank rank);
+
 /// The keys of the notes of a training step: {"RANK": [object, …]}.
+std::string givenPositionsKey(std::int32_t train_step);
 std::string partialMergesKey(std::int32_t train_step);
 std::string causalConvolutionsKey(std::int32_t train_step);
 std::string scatteredFeaturesKey(std::int32_t train_step);

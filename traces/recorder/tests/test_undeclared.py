@@ -39,7 +39,7 @@ _SAMPLE = (
     "PositionsOfOwnPadding",
     "MaskedDocuments",
     "DocumentsEndWithShards",
-    "ScoredAtOwnEnd",
+    "ScoredDocuments",
     "SplitCache",
     "SplitCacheOfMeans",
     "SplitCacheKeptTwice",

@@ -131,6 +131,10 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
     return undecided("needs the names of " + describeCount(grads.unnamed, "gradient") +
                      " that are of no parameter of the model that was recorded");
   if (grads.differing == 0) return clear();
+  if (areSummedInUpdate(trace, grads))
+    return undecided(
+        "needs the gradients that the optimizer uses: it is given those of each rank, "
+        "and the updated weights are the same on all of them");
   return found(missingCpGradReduceFinding(grads, weights,
                                           reductionIn(trace, grads.first->place.train_step)));
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "traces/analysis/verify/recompute/block_sinks.h"
+#include "traces/analysis/verify/recompute/head_agreement.h"
 #include "traces/analysis/verify/recompute/own_keys.h"
 #include "traces/analysis/verify/recompute/position_documents.h"
 #include "traces/analysis/verify/recompute/row_keys.h"
@@ -71,7 +72,9 @@ class Fitter {
       if (auto fitted = withOtherScores(mask)) return *fitted;
     if (auto other = withOtherMask()) return *other;
     if (auto keys = withOtherKeys()) return *keys;
-    return !shown.entries_differ && isEstablished(kShowsOutput) ? found : unknown();
+    return !shown.entries_differ && !haveSomeHeadsSinks() && isEstablished(kShowsOutput)
+               ? found
+               : unknown();
   }
 
  private:
@@ -90,6 +93,13 @@ class Fitter {
                     "states what was meant"
                   : "the recorded output agrees with several scales within rounding, and nothing "
                     "recorded states which was meant");
+  }
+
+  /// Reports whether a layer with sinks has heads of which no row agrees with them: these heads may
+  /// be meant to have none, and a mask of their own.
+  bool haveSomeHeadsSinks() const {
+    const auto out = std::ranges::find(stated_, TensorKind::kOut, &TensorCheck::kind);
+    return layer_.sinks && !agreesInEachHead(layer_, selection_, mask_, *out);
   }
 
   bool outIsWrong() const {

@@ -34,7 +34,8 @@ LabelCheck checkLabels(const Trace& trace, std::int32_t train_step) {
   LabelCheck check;
   for (const auto& members : sequenceGroups(trace))
     if (const auto tokens = SequenceTokens::of(trace, train_step, members))
-      check.counts += countLabels(*tokens, trace.intent(train_step, members.front()));
+      check.counts += countLabels(*tokens, trace.intent(train_step, members.front()),
+                                  RestartedPositions(trace, train_step, members));
   if (check.counts.targets < kFewTargets)
     check.skipped = "too few whose next token is recorded; " +
                     captureAdvice(trace, "full", "records input_ids and labels");

@@ -25,7 +25,9 @@ std::optional<bool> goesOn(const IntentRecord* meant, TokenIndex token) {
 
 class LabelCounter {
  public:
-  LabelCounter(const SequenceTokens& all, const IntentRecord* meant) : all_(all), meant_(meant) {}
+  LabelCounter(const SequenceTokens& all, const IntentRecord* meant,
+               const RestartedPositions& restarted)
+      : all_(all), meant_(meant), restarted_(restarted) {}
 
   LabelCounts read() {
     for (const RankTokens& rank : all_.ranks())
@@ -99,7 +101,10 @@ class LabelCounter {
   void readEnd(const RankTokens& rank, TokenIndex token, std::size_t row, bool declared) {
     const auto before = all_.label(token.previous(), row), after = all_.label(token.next(), row);
     if (!before || !after || *before < 0 || *after < 0) return;
-    ++(declared ? counts_.lost : counts_.undeclared);
+    const bool is_sure = meant_ && (meant_->mask == MaskKind::kDocuments ||
+                                    meant_->positions == PositionRule::kWholeSequence);
+    const bool may_end = !declared || (!is_sure && restarted_.at(row, token.next()));
+    ++(may_end ? counts_.undeclared : counts_.lost);
     if (counts_.first.isNone()) counts_.first = rank.rank;
   }
 
@@ -141,6 +146,7 @@ class LabelCounter {
 
   const SequenceTokens& all_;
   const IntentRecord* meant_;
+  const RestartedPositions& restarted_;
   LabelCounts counts_;
 };
 
@@ -171,8 +177,9 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
   return *this;
 }
 
-LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant) {
-  return LabelCounter(tokens, meant).read();
+LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant,
+                        const RestartedPositions& restarted) {
+  return LabelCounter(tokens, meant, restarted).read();
 }
 
 }  // namespace ringscope::traces

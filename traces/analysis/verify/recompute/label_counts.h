@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/analysis/verify/recompute/sequence_tokens.h"
 #include "traces/plan/balance.h"
 
@@ -51,6 +52,9 @@ struct LabelCounts {
 inline constexpr std::int64_t kFewTargets = 4;
 
 /// Counts labels. `meant` is the declared intention of these sequences; null: nothing was declared.
-LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant);
+/// `restarted`: a document may begin where positions begin again, and its predecessor has no target
+/// at its end.
+LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant,
+                        const RestartedPositions& restarted);
 
 }  // namespace ringscope::traces

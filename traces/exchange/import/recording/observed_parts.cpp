@@ -2,6 +2,7 @@
 // Merges of partial outputs, causal convolutions and scattered features, which the recorder saw.
 #include "traces/format/trace/observed_parts.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "traces/exchange/import/recording/step_notes.h"
@@ -9,7 +10,7 @@
 namespace ringscope::traces {
 namespace {
 
-PartialMerge readMerge(const Line& line) {
+PartialMerge readMerge(const Line& line, const RankLines& rank) {
   PartialMerge merge;
   merge.layer = line.place(Direction::kForward).layer;
   merge.microbatch = line.microbatch();
@@ -18,7 +19,15 @@ PartialMerge readMerge(const Line& line) {
   merge.factor = line.real("factor").value_or(std::numeric_limits<double>::quiet_NaN());
   if (line.json().value("appended", nlohmann::json()).is_boolean())
     merge.appended = line.flag("appended");
+  merge.members = rank.findMembers(line.text("group"));
   return merge;
+}
+
+/// Reports whether the recorder saw how a rank's batch was cut.
+bool isCutRecorded(const RankLines& rank) {
+  return std::ranges::any_of(rank.lines, [](const Line& line) {
+    return line.kind() == "buffer" && line.text("named_by") != "recognition";
+  });
 }
 
 CausalConvolution readConvolution(const Line& line) {
@@ -27,8 +36,7 @@ CausalConvolution readConvolution(const Line& line) {
           line.whole("tokens", 0),
           line.whole("before", 0),
           line.flag("begins_with_zeros"),
-          line.flag("tail_moved"),
-          line.whole("tail_bytes", 0)};
+          line.flag("tail_moved")};
 }
 
 ScatteredFeatures readFeatures(const Line& line) {
@@ -39,17 +47,22 @@ ScatteredFeatures readFeatures(const Line& line) {
 }  // namespace
 
 void addObservedParts(RecordedJob& job) {
-  StepNotes merges, convolutions, features;
-  for (const RankLines& rank : job.ranks)
+  StepNotes merges, convolutions, features, positions;
+  for (const RankLines& rank : job.ranks) {
+    const bool cut = isCutRecorded(rank);
     for (const Line& line : rank.lines) {
-      if (line.kind() == "merge") merges.add(line, rank.rank, toJson(readMerge(line)));
+      if (line.kind() == "merge") merges.add(line, rank.rank, toJson(readMerge(line, rank)));
+      if (line.kind() == "given" && (!cut || !line.text("buffer").empty()))
+        positions.add(line, rank.rank, {{"name", line.text("name")}});
       if (line.kind() == "convolution")
         convolutions.add(line, rank.rank, toJson(readConvolution(line)));
       if (line.kind() == "scattered") features.add(line, rank.rank, toJson(readFeatures(line)));
     }
+  }
   merges.addTo(job, partialMergesKey);
   convolutions.addTo(job, causalConvolutionsKey);
   features.addTo(job, scatteredFeaturesKey);
+  positions.addTo(job, givenPositionsKey);
 }
 
 }  // namespace ringscope::traces

@@ -147,13 +147,18 @@ class Scored(Gathering):
         pass
 
 
-class ScoredAtOwnEnd(Scored):
-    """Every rank takes the score of its own last token."""
+class ScoredDocuments(Scored):
+    """Each shard is a document with a score at its end, and each sequence has the mean of these scores."""
 
-    finding = "unknown_mistake"
+    block = MaskedBlock
+
+    def batch(self, step):
+        document = torch.arange(LENGTH) // (LENGTH // dist.get_world_size())
+        MaskedBlock.allowed = ((document[:, None] == document) & torch.ones(LENGTH, LENGTH).tril().bool())[None]
+        return super().batch(step)
 
     def scores(self, scored):
-        return scored[:, -1]
+        return scored[:, -1] / dist.get_world_size()
 
 
 class SplitCache(Job):

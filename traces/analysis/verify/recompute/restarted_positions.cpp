@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/analysis/verify/recompute/restarted_positions.h"
+
+#include "traces/format/trace/own_tokens.h"
+
+namespace ringscope::traces {
+
+RestartedPositions::RestartedPositions(const Trace& trace, std::int32_t train_step,
+                                       const std::vector<WorldRank>& members)
+    : ranks_(members.size()) {
+  for (const WorldRank rank : members)
+    if (const auto* ids = trace.findTensor({TensorKind::kPositionIds}, {train_step}, rank))
+      if (!ids->shape.empty() && ids->shape.size() <= 2) read(trace, *ids);
+}
+
+void RestartedPositions::read(const Trace& trace, const TensorRecord& ids) {
+  const auto values = trace.values(ids);
+  const auto tokens = ownTokens(trace, ids.place.train_step, ids.rank, ids.shape.back());
+  if (!values || tokens.empty()) return;
+  const std::size_t entries = values->size() / tokens.size();
+  of_one_entry_ = of_one_entry_ && entries == 1;
+  bool all_restart = entries > 0;
+  for (std::size_t entry = 0; entry < entries; ++entry)
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool restarts = (*values)[entry * tokens.size() + i] == 0 && tokens[i].value() > 0;
+      if (restarts) tokens_.insert({entry, tokens[i]});
+      all_restart = all_restart && (i > 0 || restarts);
+    }
+  restarting_ += all_restart ? 1 : 0;
+}
+
+bool RestartedPositions::at(std::size_t entry, TokenIndex token) const {
+  return tokens_.contains({of_one_entry_ ? 0 : entry, token});
+}
+
+}  // namespace ringscope::traces
