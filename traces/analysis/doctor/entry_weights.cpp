@@ -85,30 +85,24 @@ std::vector<EntryOnRanks> entriesIn(const Trace& trace, std::int32_t train_step,
   return known;
 }
 
-/// Reports whether each rank's entries of a microbatch are pairs of sequences with opposite
-/// weights, as in a loss of preferences. Other jobs may weigh the parts of a sequence by what they
-/// are, such as the turns of a dialogue.
-bool areOppositePairs(const std::vector<EntryOnRanks>& entries, double share) {
-  std::map<std::pair<WorldRank, std::int32_t>, std::vector<double>> weights;
-  for (const EntryOnRanks& ranks : entries)
-    for (const Weighed& one : ranks) weights[{one.rank, one.microbatch}].push_back(one.weight);
-  return std::ranges::all_of(weights, [&](const auto& of_rank) {
-    std::vector<double> preferred, rejected;
-    for (const double weight : of_rank.second)
-      (weight < 0 ? rejected : preferred).push_back(std::abs(weight));
-    std::ranges::sort(preferred);
-    std::ranges::sort(rejected);
-    if (preferred.size() != rejected.size()) return false;
-    for (std::size_t i = 0; i < preferred.size(); ++i)
-      if (!areNear({preferred[i], rejected[i]}, share)) return false;
-    return true;
-  });
+/// Reports whether two entries weigh oppositely on each of several ranks, as the sequences of a
+/// pair do in a loss of preferences.
+bool areOpposite(const EntryOnRanks& a, const EntryOnRanks& b, double share) {
+  std::size_t ranks = 0;
+  for (const Weighed& one : a)
+    for (const Weighed& other : b) {
+      if (one.rank != other.rank || one.microbatch != other.microbatch) continue;
+      if (one.weight * other.weight > 0 ||
+          !areNear({std::abs(one.weight), std::abs(other.weight)}, share))
+        return false;
+      ++ranks;
+    }
+  return ranks > 1;
 }
 
 /// Judges the targets of single sequences: on every rank they must weigh the same.
 TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double share) {
   TargetWeights reading;
-  const bool pairs = areOppositePairs(entries, share);
   for (const EntryOnRanks& ranks : entries) {
     std::vector<double> weights, by_rank;
     for (const Weighed& one : ranks) {
@@ -116,7 +110,10 @@ TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double shar
       by_rank.push_back(one.weight * one.targets);
     }
     const bool by_count = areNear(by_rank, share);
-    if (areNear(weights, share) || (!by_count && !pairs)) continue;
+    // Parts of a sequence may weigh by what they are, such as the turns of a dialogue.
+    const bool of_pair = std::ranges::any_of(
+        entries, [&](const EntryOnRanks& other) { return areOpposite(ranks, other, share); });
+    if (areNear(weights, share) || (!by_count && !of_pair)) continue;
     reading.are = by_count ? TargetsWeigh::kByRankCount : TargetsWeigh::kByRank;
     const auto size = [](const Weighed& one) { return std::abs(one.weight); };
     const auto [least, most] = std::ranges::minmax(ranks, {}, size);

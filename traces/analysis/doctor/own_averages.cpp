@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_averages.h"
 #include "traces/format/trace/sequence_groups.h"
@@ -157,11 +158,14 @@ std::optional<Finding> clippedByOwnNorm(const Trace& trace) {
 }
 
 std::optional<Finding> averageOfOwnTokens(const Trace& trace) {
+  if (lacksGroups(trace)) return std::nullopt;  // ranks may have sequences of their own
   std::set<std::int32_t> steps;
   for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
   for (const std::int32_t train_step : steps)
     for (const auto& members : sequenceGroups(trace)) {
-      if (members.size() < 2) continue;
+      // Ranks with documents of their own may average over these.
+      if (members.size() < 2 || RestartedPositions(trace, train_step, members).onEveryRank())
+        continue;
       if (auto finding = quotientsOf(trace, train_step, members)) return finding;
       if (auto finding = standardOf(trace, train_step, members)) return finding;
     }

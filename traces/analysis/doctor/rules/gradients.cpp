@@ -124,7 +124,6 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
   const Trace& trace = readings.trace();
   if (const auto answer = answerWithoutCp(trace)) return *answer;
   const ReplicaDrift grads = readDrift(trace, TensorKind::kGradient);
-  const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
   if (grads.differing == 0 && areEqualWithoutSum(trace)) return judgeEqualRanks(readings);
   if (grads.differing == 0 && grads.unnamed > 0)
@@ -132,10 +131,8 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
                      " that are of no parameter of the model that was recorded");
   if (grads.differing == 0) return clear();
   if (areSummedInUpdate(trace, grads))
-    return undecided(
-        "needs the gradients that the optimizer uses: it is given those of each rank, "
-        "and the updated weights are the same on all of them");
-  return found(missingCpGradReduceFinding(grads, weights,
+    return undecided("needs the gradients that the optimizer sums: the updated weights agree");
+  return found(missingCpGradReduceFinding(grads, readDrift(trace, TensorKind::kWeight),
                                           reductionIn(trace, grads.first->place.train_step)));
 }
 

@@ -156,14 +156,6 @@ class EventLines {
     return found == groups_.end() ? GroupId::none() : found->second;
   }
 
-  /// Returns what a collective moves that is part of an attention computed by the job itself.
-  static Payload payloadWithin(const std::string& kind) {
-    return kind == "all_to_all"       ? Payload::kHeads
-           : kind == "all_gather"     ? Payload::kKv
-           : kind == "reduce_scatter" ? Payload::kDkv
-                                      : Payload::kNone;
-  }
-
   /// Reports whether hops describe this collective already: always in PyTorch's ring, and for
   /// messages in the job's own ring.
   bool isOfHops(const Line& line, const std::string& kind) const {
@@ -186,10 +178,12 @@ class EventLines {
     event.bytes = line.whole("bytes", 0);
     event.group = groupFor(line);
     const bool of_gradients = !line.texts("gradients").empty() || line.has("sums_for");
+    const bool of_heads = kind == "all_to_all" && line.has("call");  // of the job's own attention
     const bool of_layer =
         kind == "all_reduce" && line.text("pass") == "forward" && event.place.layer.exists();
     event.payload = of_gradients        ? Payload::kGrads
                     : line.has("value") ? Payload::kScalars
+                    : of_heads          ? Payload::kHeads
                     : of_layer          ? Payload::kActivations
                                         : Payload::kNone;
     if (event.payload == Payload::kGrads) event.place.direction = Direction::kBackward;
