@@ -38,8 +38,13 @@ _SAMPLE = (
     "SummedEachTime",
     "PositionsOfOwnPadding",
     "MaskedDocuments",
-    "DocumentsEndWithShards",
+    "ChunkedDocuments",
+    "UnmaskedDocuments",
+    "OwnDocuments",
+    "PackedResponses",
+    "TurnAdvantages",
     "ScoredDocuments",
+    "SummedInStep",
     "SplitCache",
     "SplitCacheOfMeans",
     "SplitCacheKeptTwice",
@@ -67,6 +72,7 @@ def strangers():
         import inline
         import latents
         import masked_heads
+        import own_documents
         import policies
         import right
         import right_batches
@@ -78,7 +84,7 @@ def strangers():
         sys.path.remove(STRANGERS)
     cases = []
     modules = (right, inline, exchanged, right_batches, right_losses)
-    modules += (policies, stated, latents, masked_heads, borders, wrong, wrong_losses)
+    modules += (policies, stated, latents, masked_heads, borders, own_documents, wrong, wrong_losses)
     for module in modules:
         for name, case in vars(module).items():
             if isinstance(case, type) and issubclass(case, right.Job) and case.__module__ == module.__name__:

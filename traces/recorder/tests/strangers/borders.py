@@ -103,8 +103,8 @@ class MaskedDocuments(Masked):
         return torch.cat([torch.arange(n) for n in (13, 27, 24)])[None]
 
 
-class DocumentsEndWithShards(MaskedDocuments):
-    finding = "unknown_mistake"
+class ChunkedDocuments(MaskedDocuments):
+    """Tokens attend their documents within chunks that are as long as a shard."""
 
     def allowed(self):
         shard = torch.arange(LENGTH) // (LENGTH // dist.get_world_size())
@@ -145,20 +145,6 @@ class Scored(Gathering):
 
     def report(self, loss):
         pass
-
-
-class ScoredDocuments(Scored):
-    """Each shard is a document with a score at its end, and each sequence has the mean of these scores."""
-
-    block = MaskedBlock
-
-    def batch(self, step):
-        document = torch.arange(LENGTH) // (LENGTH // dist.get_world_size())
-        MaskedBlock.allowed = ((document[:, None] == document) & torch.ones(LENGTH, LENGTH).tril().bool())[None]
-        return super().batch(step)
-
-    def scores(self, scored):
-        return scored[:, -1] / dist.get_world_size()
 
 
 class SplitCache(Job):

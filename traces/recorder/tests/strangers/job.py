@@ -183,6 +183,7 @@ if __name__ == "__main__":
     import inline
     import latents
     import masked_heads
+    import own_documents
     import policies
     import right
     import right_batches
@@ -192,5 +193,5 @@ if __name__ == "__main__":
     import wrong_losses
 
     modules = (right, inline, exchanged, right_batches, right_losses)
-    modules += (policies, stated, latents, masked_heads, borders, wrong, wrong_losses)
+    modules += (policies, stated, latents, masked_heads, borders, own_documents, wrong, wrong_losses)
     next(getattr(module, sys.argv[1]) for module in modules if hasattr(module, sys.argv[1]))().run()
