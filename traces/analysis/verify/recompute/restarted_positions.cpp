@@ -15,18 +15,19 @@ RestartedPositions::RestartedPositions(const Trace& trace, std::int32_t train_st
 
 void RestartedPositions::read(const Trace& trace, const TensorRecord& ids) {
   const auto values = trace.values(ids);
+  const auto length = static_cast<std::size_t>(ids.shape.back());
+  if (!values || length == 0) return;
   const auto tokens = ownTokens(trace, ids.place.train_step, ids.rank, ids.shape.back());
-  if (!values || tokens.empty()) return;
-  const std::size_t entries = values->size() / tokens.size();
+  const std::size_t entries = values->size() / length;
   of_one_entry_ = of_one_entry_ && entries == 1;
-  bool all_restart = entries > 0;
-  for (std::size_t entry = 0; entry < entries; ++entry)
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool restarts = (*values)[entry * tokens.size() + i] == 0 && tokens[i].value() > 0;
-      if (restarts) tokens_.insert({entry, tokens[i]});
-      all_restart = all_restart && (i > 0 || restarts);
-    }
-  restarting_ += all_restart ? 1 : 0;
+  bool begins_with_0 = entries > 0;
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    begins_with_0 = begins_with_0 && (*values)[entry * length] == 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if ((*values)[entry * length + i] == 0 && tokens[i].value() > 0)
+        tokens_.insert({entry, tokens[i]});
+  }
+  beginning_ += begins_with_0 ? 1 : 0;
 }
 
 bool RestartedPositions::at(std::size_t entry, TokenIndex token) const {

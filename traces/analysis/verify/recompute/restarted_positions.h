@@ -12,7 +12,7 @@
 namespace ringscope::traces {
 
 /// The tokens of a sequence at which recorded position ids begin again from 0. A document may begin
-/// there. Position ids of several axes, and those of unknown tokens, are left out.
+/// there. Position ids of several axes are left out.
 class RestartedPositions {
  public:
   RestartedPositions(const Trace& trace, std::int32_t train_step,
@@ -21,16 +21,16 @@ class RestartedPositions {
   /// Reports whether the position of a batch entry's token is 0, and it is not the first token.
   bool at(std::size_t entry, TokenIndex token) const;
 
-  /// Reports whether positions begin again at the first token of every rank but the one that has
-  /// the first token. Each rank then has documents of its own, or numbered its own tokens.
-  bool onEveryRank() const { return ranks_ > 1 && restarting_ + 1 >= ranks_; }
+  /// Reports whether the first position on every rank is 0. Each rank then has documents of its
+  /// own, or numbered its own tokens. Which tokens the ranks have need not be known.
+  bool onEveryRank() const { return ranks_ > 1 && beginning_ == ranks_; }
 
  private:
   void read(const Trace& trace, const TensorRecord& ids);
 
   std::set<std::pair<std::size_t, TokenIndex>> tokens_;  // by batch entry
   bool of_one_entry_ = true;                             // its positions are those of all entries
-  std::size_t ranks_, restarting_ = 0;
+  std::size_t ranks_, beginning_ = 0;
 };
 
 }  // namespace ringscope::traces
