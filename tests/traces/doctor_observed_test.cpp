@@ -63,7 +63,7 @@ std::string convolutions(bool second_has_zeros, bool moved = false, std::int64_t
          "note " + causalConvolutionsKey(0) + " " + note.dump() + "\n" + more;
 }
 
-TEST(ObservedFaultsTest, AConvolutionThatBeginsWithZerosOnEveryRankIsFoundBesideAState) {
+TEST(ObservedFaultsTest, ZerosBeforeAConvolutionOnEveryRankAreFoundBesideAState) {
   const auto finds = [](const std::string& job) {
     return convolutionWithoutHalo(*test::makeTrace(job)).has_value();
   };

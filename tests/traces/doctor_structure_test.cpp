@@ -6,6 +6,7 @@
 #include "tests/traces/four_ranks.h"
 #include "traces/analysis/doctor/block_pairing.h"
 #include "traces/analysis/doctor/linear_biases.h"
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/doctor/repeated_keys.h"
 
 namespace ringscope::traces {
@@ -61,6 +62,22 @@ TEST(RepeatedKeysTest, CommonKeysBesideOwnTokensThatCountOncePerRankAreFound) {
   EXPECT_FALSE(
       keysCountedOnEveryRank(*withFourOwnTokens(*recorded([](const Pair&) { return true; }))))
       << "no keys are common";
+}
+
+TEST(OwnDocumentsTest, AttentionOfOwnTokensAloneShowsThem) {
+  const auto own = [](const test::Attends& attends) {
+    const auto trace = recorded(attends);
+    std::vector<WorldRank> members;
+    for (int rank = 0; rank < kRanks; ++rank) members.push_back(WorldRank::of(rank));
+    return mayHaveOwnDocuments(*trace, 0, members);
+  };
+  EXPECT_TRUE(own([](const Pair& pair) { return pair.query / kOwn == pair.key / kOwn; }));
+  EXPECT_TRUE(own(
+      [](const Pair& pair) { return isEarlier(pair) && pair.query / kOwn == pair.key / kOwn; }));
+  EXPECT_FALSE(own(isEarlier));
+  EXPECT_FALSE(own([](const Pair& pair) {
+    return isEarlier(pair) && (pair.query / kOwn == pair.key / kOwn || pair.query > 24);
+  })) << "one rank attends others";
 }
 
 TEST(BlockPairingTest, ValuesThatAreBehindTheirKeysAreFound) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/doctor/weighed_targets.h"
-#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 
 namespace ringscope::traces {
@@ -132,7 +132,7 @@ TargetWeights judgeEntries(const std::vector<EntryOnRanks>& entries, double shar
 
 TargetWeights readEntryWeights(const Trace& trace, std::int32_t train_step,
                                const std::vector<WorldRank>& members) {
-  if (RestartedPositions(trace, train_step, members).onEveryRank()) return {};
+  if (mayHaveOwnDocuments(trace, train_step, members)) return {};
   double share = 0;
   auto entries = entriesIn(trace, train_step, members, share);
   if (entries.empty()) entries = entriesOfCalls(trace, train_step, members, share);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/verify/recompute/label_counts.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
@@ -114,7 +115,7 @@ std::vector<std::uint64_t> hashesOf(const Trace& trace, std::int32_t train_step,
 LabelReading readLabels(const Trace& trace) {
   LabelReading all;
   all.missing = "needs the values of input_ids and labels, and which tokens these are";
-  bool any_right = false, any_beyond = false;
+  bool any_right = false, any_beyond = false, own_documents = false;
   std::optional<LabelReading> perhaps;
   std::optional<Place> first_few;
   LabelCounts pooled, few;
@@ -141,6 +142,7 @@ LabelReading readLabels(const Trace& trace) {
         all = std::move(reading);
       } else if (reading.are == LabelsAre::kPerhapsPerShard) {
         pooled += counts;
+        own_documents = own_documents || mayHaveOwnDocuments(trace, train_step, members);
         LabelReading of_all_steps = judge(pooled);
         if (!perhaps) perhaps = std::move(reading);
         perhaps->chance = of_all_steps.chance;
@@ -155,7 +157,7 @@ LabelReading readLabels(const Trace& trace) {
     return reading;
   }
   if (!perhaps) return all;
-  if (!any_beyond && perhaps->chance < kNoCoincidence) {
+  if (!any_beyond && !own_documents && perhaps->chance < kNoCoincidence) {
     perhaps->are = LabelsAre::kShiftedPerShard;
     perhaps->certain = false;
   }

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "traces/analysis/doctor/observed_faults.h"
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/doctor/unknown_mistake.h"
-#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/observed_parts.h"
@@ -21,8 +21,8 @@ std::set<std::int32_t> stepsWithTensors(const Trace& trace) {
   return steps;
 }
 
-/// Reports whether all ranks but the first received a message outside of attention from another one
-/// in forward, as they do when each rank hands its state over to the next.
+/// Reports whether each rank hands its state over to the next: all ranks but the first received a
+/// message outside of attention in forward.
 bool handOverState(const Trace& trace, std::int32_t train_step,
                    const std::vector<WorldRank>& members) {
   const auto receives = [&](WorldRank rank) {
@@ -55,7 +55,7 @@ std::optional<Finding> convolutionWithoutHalo(const Trace& trace) {
     for (const auto& members : sequenceGroups(trace)) {
       // A convolution of chunks, clips or documents begins with zeros too, but hands over no state.
       if (members.size() < 2 || !handOverState(trace, train_step, members) ||
-          RestartedPositions(trace, train_step, members).onEveryRank())
+          mayHaveOwnDocuments(trace, train_step, members))
         continue;
       for (const CausalConvolution& first :
            causalConvolutions(trace, train_step, members.front())) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/analysis/doctor/block_pairing.h"
 #include "traces/analysis/doctor/label_reading.h"
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/doctor/paired_blocks.h"
 #include "traces/analysis/doctor/readings.h"
-#include "traces/analysis/verify/recompute/restarted_positions.h"
 
 namespace ringscope::traces {
 namespace {
@@ -98,8 +98,8 @@ std::optional<Finding> partsAttendEachOther(const Readings& readings) {
   return inFirstAttentions(trace, [&](const PairedBlocks& paired) -> std::optional<Finding> {
     std::vector<WorldRank> members;
     for (const AttendedBlock& block : paired.blocks) members.push_back(block.rank);
-    const RestartedPositions restarted(trace, paired.place.train_step, members);
-    return restarted.onEveryRank() ? std::nullopt : findMutual(paired);
+    const bool parallel = mayHaveOwnDocuments(trace, paired.place.train_step, members);
+    return parallel ? std::nullopt : findMutual(paired);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "traces/analysis/verify/recompute/restarted_positions.h"
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_averages.h"
 #include "traces/format/trace/sequence_groups.h"
@@ -164,8 +164,7 @@ std::optional<Finding> averageOfOwnTokens(const Trace& trace) {
   for (const std::int32_t train_step : steps)
     for (const auto& members : sequenceGroups(trace)) {
       // Ranks with documents of their own may average over these.
-      if (members.size() < 2 || RestartedPositions(trace, train_step, members).onEveryRank())
-        continue;
+      if (members.size() < 2 || mayHaveOwnDocuments(trace, train_step, members)) continue;
       if (auto finding = quotientsOf(trace, train_step, members)) return finding;
       if (auto finding = standardOf(trace, train_step, members)) return finding;
     }

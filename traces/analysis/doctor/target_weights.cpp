@@ -7,8 +7,8 @@
 #include <set>
 
 #include "traces/analysis/doctor/entry_weights.h"
+#include "traces/analysis/doctor/own_documents.h"
 #include "traces/analysis/doctor/weighed_targets.h"
-#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/analysis/verify/recompute/step_loss.h"
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
@@ -132,7 +132,7 @@ TargetWeights readTargetWeights(const Trace& trace) {
       if (all.empty() && !areChunks(trace, train_step, calls)) continue;
       TargetWeights reading = all.empty() ? judgeChunks(calls, share) : judge(all, share);
       if (reading.are == TargetsWeigh::kByRankCount &&
-          RestartedPositions(trace, train_step, members).onEveryRank())
+          mayHaveOwnDocuments(trace, train_step, members))
         continue;  // each rank may have documents of its own, and their means
       reading.train_step = train_step;
       if (reading.are != TargetsWeigh::kAlike) return reading;

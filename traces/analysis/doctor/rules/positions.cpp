@@ -136,8 +136,8 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
       .remedy = kShardPositions};
 }
 
-/// Reports whether restarting positions may be those of packed documents: the job gave them to its
-/// model, some ids of a step are not the rank's own indices, or attention does not cross the
+/// Reports whether restarting positions may be those of packed documents. Then the job gave them to
+/// its model, some ids of a step are not the rank's own indices, or attention does not cross the
 /// shards.
 bool mayBeDocuments(const IdCount& all, const std::map<std::int32_t, IdCount>& steps,
                     const Readings& readings) {

@@ -52,8 +52,8 @@ struct LabelCounts {
 inline constexpr std::int64_t kFewTargets = 4;
 
 /// Counts labels. `meant` is the declared intention of these sequences; null: nothing was declared.
-/// `restarted`: a document may begin where positions begin again, and its predecessor has no target
-/// at its end.
+/// A document may begin where positions begin again (`restarted`). The token before it has no
+/// target.
 LabelCounts countLabels(const SequenceTokens& tokens, const IntentRecord* meant,
                         const RestartedPositions& restarted);
 
