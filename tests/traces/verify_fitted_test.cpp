@@ -136,6 +136,16 @@ TEST(VerifyFittedTest, SinksOfOtherHeadsAreWrong) {
   EXPECT_NE(layer.fits_words.find("the first 2 sinks"), std::string::npos);
 }
 
+TEST(VerifyFittedTest, HeadsWithoutTheirSinkAreNotJudgedByOthers) {
+  LayerSpec spec = importedLayer();
+  spec.sinks = {-1, -1e9, -1, -1e9};
+  spec.heads = spec.kv_heads = 4;
+  spec.recorded_sinks = {-1, 2.5, -1, 2.5};
+  const LayerCheck layer = check(RecordedLayer(spec), kDefaultScale);
+  EXPECT_EQ(layer.fits, AttentionFits::kNothing);
+  EXPECT_TRUE(layer.tensors.empty());
+}
+
 TEST(VerifyFittedTest, BlocksWithoutKeysThatCountAreWrong) {
   LayerSpec spec = importedLayer();
   spec.empty_blocks_count = true;
