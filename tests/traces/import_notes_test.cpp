@@ -2,13 +2,16 @@
 // The numbers that a recorded job logs, and how the job ended.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tests/support/places.h"
 #include "tests/support/recording_copy.h"
 #include "traces/analysis/doctor/attention_passes.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/ending.h"
+#include "traces/format/trace/observed_parts.h"
 #include "traces/format/trace/step_log.h"
 #include "traces/format/trace/trace.h"
 
@@ -58,6 +61,37 @@ TEST(ImportNotes, LayersAreCountedFromAttention) {
   const test::RecordingCopy copy(test::inSources("tests/reference/recording"));
   for (const char* file : test::kRankFiles) copy.change(file, R"("layers":)", R"("other":)");
   EXPECT_EQ(openTrace(copy.path())->run()->model.layers, 2);
+}
+
+/// Adds a line to the file of the first rank, before its last line.
+void addLine(const test::RecordingCopy& copy, const std::string& line) {
+  auto lines = copy.lines(test::kFirstFile);
+  lines.insert(lines.end() - 1, line + "\n");
+  copy.put(test::kFirstFile, std::accumulate(lines.begin(), lines.end(), std::string()));
+}
+
+TEST(ImportNotes, PositionsOfABatchThatTheJobCutsItselfAreGiven) {
+  const test::RecordingCopy copy;
+  copy.drop("given");
+  addLine(
+      copy,
+      R"({"line":"given","to":"model","name":"pos","buffer":"","step":0,"microbatch":0,"layer":null})");
+  EXPECT_FALSE(arePositionsGiven(*openTrace(copy.path()), 0, WorldRank::of(0)))
+      << "the recorder saw the cut, of which the positions are no part";
+  copy.drop("buffer");
+  const auto trace = openTrace(copy.path());
+  EXPECT_TRUE(arePositionsGiven(*trace, 0, WorldRank::of(0)));
+  EXPECT_FALSE(arePositionsGiven(*trace, 1, WorldRank::of(0)));
+}
+
+TEST(ImportNotes, AMergeHasTheRanksOfItsGroup) {
+  const test::RecordingCopy copy;
+  addLine(copy, R"({"line":"merge","step":0,"microbatch":0,"layer":0,"group":"0","found":"NONE"})");
+  const auto trace = openTrace(copy.path());
+  const auto merges = partialMerges(*trace, 0, WorldRank::of(0));
+  const auto added = std::ranges::find(merges, "NONE", &PartialMerge::found);
+  ASSERT_NE(added, merges.end());
+  EXPECT_EQ(added->members, (std::vector{WorldRank::of(0), WorldRank::of(1)}));
 }
 
 }  // namespace
