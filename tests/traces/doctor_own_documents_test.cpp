@@ -5,8 +5,8 @@
 #include "tests/traces/called_losses_notes.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/doctor/target_weights.h"
-#include "traces/format/trace/observed_parts.h"
 #include "traces/format/trace/own_averages.h"
+#include "traces/format/trace/own_parameters.h"
 
 namespace ringscope::traces {
 namespace {
@@ -101,13 +101,6 @@ TEST(LabelsTest, ADocumentMayEndWhereTheNextRanksPositionsBeginAgain) {
   EXPECT_NE(verdict(kRestarting), Verdict::kFound);
 }
 
-TEST(MissingPositionIdsTest, PositionsThatTheJobGivesMayBeThoseOfDocuments) {
-  const std::string given = "note " + givenPositionsKey(0) + R"( {"0": [{}], "1": [{}]})" + "\n",
-                    job = test::kForeign + kGroup + kShards + kRestarting;
-  EXPECT_EQ(findVerdict("missing_position_ids", job), Verdict::kFound);
-  EXPECT_EQ(findVerdict("missing_position_ids", job + given), Verdict::kNotObservable);
-}
-
 TEST(MissingCpGradReduceTest, AnOptimizerMaySumGradientsInItsStep) {
   const auto verdict = [](const char* weight_of_1) {
     return findVerdict("missing_cp_grad_reduce",
@@ -121,6 +114,21 @@ TEST(MissingCpGradReduceTest, AnOptimizerMaySumGradientsInItsStep) {
   };
   EXPECT_EQ(verdict("4"), Verdict::kFound);
   EXPECT_EQ(verdict("3"), Verdict::kNotObservable);
+}
+
+TEST(MissingCpGradReduceTest, RanksMayHoldParametersOfTheirOwn) {
+  const auto job = [](const OwnParameters& own) {
+    return test::kForeign + kGroup +
+           "group dp_cp 0,1\n"
+           "tensor grad.expert.w rank=0 direction=backward hash=1\n"
+           "tensor grad.expert.w rank=1 direction=backward hash=2\n"
+           "tensor weight.expert.w rank=0 direction=backward hash=3\n"
+           "tensor weight.expert.w rank=1 direction=backward hash=4\n"
+           "note " +
+           kOwnParametersNote + " " + toJson(own).dump() + "\n";
+  };
+  EXPECT_EQ(findVerdict("missing_cp_grad_reduce", job({{"other.w"}, false})), Verdict::kFound);
+  EXPECT_NE(findVerdict("missing_cp_grad_reduce", job({{"expert.w"}, false})), Verdict::kFound);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/ending.h"
 #include "traces/format/trace/observed_parts.h"
+#include "traces/format/trace/own_parameters.h"
 #include "traces/format/trace/step_log.h"
 #include "traces/format/trace/trace.h"
 
@@ -70,18 +71,33 @@ void addLine(const test::RecordingCopy& copy, const std::string& line) {
   copy.put(test::kFirstFile, std::accumulate(lines.begin(), lines.end(), std::string()));
 }
 
-TEST(ImportNotes, PositionsOfABatchThatTheJobCutsItselfAreGiven) {
+/// Says with which weights each rank began.
+void addBeginnings(const test::RecordingCopy& copy, const std::string& first,
+                   const std::string& second) {
+  const auto line = [](const std::string& hashes) {
+    return R"({"line":"beginnings","step":0,"hashes":{)" + hashes + "}}\n";
+  };
+  for (const auto& [file, hashes] :
+       {std::pair{test::kRankFiles[0], first}, {test::kRankFiles[1], second}}) {
+    auto lines = copy.lines(file);
+    lines.insert(lines.end() - 1, line(hashes));
+    copy.put(file, std::accumulate(lines.begin(), lines.end(), std::string()));
+  }
+}
+
+TEST(ImportNotes, ParametersThatDifferBeforeTheFirstStepAreOwn) {
   const test::RecordingCopy copy;
-  copy.drop("given");
-  addLine(
-      copy,
-      R"({"line":"given","to":"model","name":"pos","buffer":"","step":0,"microbatch":0,"layer":null})");
-  EXPECT_FALSE(arePositionsGiven(*openTrace(copy.path()), 0, WorldRank::of(0)))
-      << "the recorder saw the cut, of which the positions are no part";
-  copy.drop("buffer");
-  const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(arePositionsGiven(*trace, 0, WorldRank::of(0)));
-  EXPECT_FALSE(arePositionsGiven(*trace, 1, WorldRank::of(0)));
+  addBeginnings(copy, R"("a.w":"1","b.w":"2","expert.w":"3","expert.bias":"4")",
+                R"("a.w":"1","b.w":"2","expert.w":"5","expert.bias":"4")");
+  const OwnParameters own = ownParameters(*openTrace(copy.path()));
+  EXPECT_EQ(own.names, (std::set<std::string>{"expert.bias", "expert.w"}));
+  EXPECT_FALSE(own.unlike_groups);
+}
+
+TEST(ImportNotes, RanksThatBeganWithOtherWeightsOwnNone) {
+  const test::RecordingCopy copy;
+  addBeginnings(copy, R"("a.w":"1","b.w":"2")", R"("a.w":"3","b.w":"4")");
+  EXPECT_TRUE(ownParameters(*openTrace(copy.path())).names.empty());
 }
 
 TEST(ImportNotes, AMergeHasTheRanksOfItsGroup) {

@@ -33,8 +33,6 @@ constexpr KnownMerge kKnownMerges[] = {
      "the sum of the partial outputs, without weights"},
     {"MEAN", "naive_sum_merge", "Partial outputs are averaged without weights",
      "the plain mean of the partial outputs"},
-    {"UNNORMALISED", "naive_sum_merge", "A merge is not divided by the sum of its weights",
-     "the weighted sum of the partial outputs, not divided by the sum of the weights"},
     {"WRONG_RANK", kUnknownMistake, "No rule names it: a merge takes parts of another rank",
      "a merge in which a partial output or its log-sum-exp is that of another rank"},
 };

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "traces/analysis/doctor/rule.h"
+#include "traces/format/trace/own_parameters.h"
 
 namespace ringscope::traces {
 namespace {
@@ -37,9 +38,12 @@ ByParameter collect(const Trace& trace, TensorKind kind) {
   // Without recorded groups, all ranks of a run of RingScope without tp hold the same slices. An
   // imported job may have split its parameters in any way.
   const bool all_share = trace.run() && trace.run()->tp == 1 && !lacksGroups(trace);
+  const OwnParameters own = ownParameters(trace);
+  const GroupAxis replicas = own.unlike_groups ? GroupAxis::kCp : GroupAxis::kDpCp;
   for (const TensorRecord& tensor : trace.tensors()) {
     if (tensor.tensor.kind != kind || isPartition(tensor.tensor.name)) continue;
-    const GroupRecord* group = trace.groupContaining(tensor.rank, GroupAxis::kDpCp);
+    if (own.names.contains(tensor.tensor.name)) continue;
+    const GroupRecord* group = trace.groupContaining(tensor.rank, replicas);
     if (!group && !all_share) continue;
     found[{tensor.place.train_step, tensor.tensor.name, group ? group->id.value() : -1}].push_back(
         &tensor);

@@ -18,6 +18,7 @@ struct ReplicaDrift {
   double ratio = 1;            ///< largest against smallest abs_max of one parameter
 };
 
+/// Leaves out parameters that ranks do not hold as replicas (own_parameters.h).
 /// Over the first training step in which anything differs, or all when nothing does. `kind`:
 /// gradients after their sync, or weights after the update.
 ReplicaDrift readDrift(const Trace& trace, TensorKind kind);

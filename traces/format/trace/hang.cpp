@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostHangs = 16, kMostLines = 64, kMostLetters = 1024;
 
-std::int64_t numberIn(const nlohmann::json& json, const char* key, std::int64_t most) {
+std::int64_t amountIn(const nlohmann::json& json, const char* key, std::int64_t most) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_number_unsigned()) return 0;
   const auto number = found->get<std::uint64_t>();
@@ -69,10 +69,10 @@ std::optional<Hang> hangFrom(const nlohmann::json& json) {
   hang.certain = flagIn(json, "certain");
   hang.different = flagIn(json, "different");
   if (json.contains("rank") && json["rank"].is_number_unsigned())
-    hang.rank = WorldRank::of(static_cast<int>(numberIn(json, "rank", kMaxRanks - 1)));
-  hang.train_step = static_cast<std::int32_t>(numberIn(json, "train_step", 1 << 30));
-  hang.waited_ns = numberIn(json, "waited_ns", kMost);
-  hang.unix_ns = numberIn(json, "unix_ns", kMost);
+    hang.rank = WorldRank::of(static_cast<int>(amountIn(json, "rank", kMaxRanks - 1)));
+  hang.train_step = static_cast<std::int32_t>(amountIn(json, "train_step", 1 << 30));
+  hang.waited_ns = amountIn(json, "waited_ns", kMost);
+  hang.unix_ns = amountIn(json, "unix_ns", kMost);
   return hang;
 }
 

@@ -53,15 +53,6 @@ std::string causalConvolutionsKey(std::int32_t train_step) {
   return "causal_convolutions." + std::to_string(train_step);
 }
 
-std::string givenPositionsKey(std::int32_t train_step) {
-  return "given_positions." + std::to_string(train_step);
-}
-
-bool arePositionsGiven(const Trace& trace, std::int32_t train_step, WorldRank rank) {
-  const nlohmann::json note = trace.note(givenPositionsKey(train_step));
-  return note.is_object() && note.contains(toString(rank));
-}
-
 std::vector<PartialMerge> partialMerges(const Trace& trace, std::int32_t train_step,
                                         WorldRank rank) {
   return objectsIn<PartialMerge>(trace.note(partialMergesKey(train_step)), toString(rank),

@@ -50,11 +50,7 @@ std::vector<CausalConvolution> causalConvolutions(const Trace& trace, std::int32
 std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
                                                  WorldRank rank);
 
-/// Reports whether a rank's job computed position ids by itself and gave them to its model.
-bool arePositionsGiven(const Trace& trace, std::int32_t train_step, WorldRank rank);
-
 /// The keys of the notes of a training step: {"RANK": [object, …]}.
-std::string givenPositionsKey(std::int32_t train_step);
 std::string partialMergesKey(std::int32_t train_step);
 std::string causalConvolutionsKey(std::int32_t train_step);
 std::string scatteredFeaturesKey(std::int32_t train_step);

@@ -6,7 +6,7 @@ import torch
 from ._hashing import gridsum64
 from ._session import observer
 
-_MOST_ELEMENTS, _MOST_MICROBATCHES = 1 << 22, 4
+_MOST_ELEMENTS, _MOST_MICROBATCHES, _MOST_COMPARED_ROWS = 1 << 22, 4, 4096
 
 
 class Scattered:
@@ -35,8 +35,8 @@ class Scattered:
         if source.numel() % width or source.numel() > _MOST_ELEMENTS or mask.dtype != torch.bool:
             return
         features = source.detach().reshape(-1, width)
-        if (features == features[:1]).all():  # a learned vector for each masked token
-            return
+        if len(features) <= _MOST_COMPARED_ROWS and len(features.unique(dim=0)) < len(features):
+            return  # learned vectors that are repeated, which every rank may begin anew
         used = mask.expand_as(tensor).sum().item()
         self.session.line(
             "scattered",

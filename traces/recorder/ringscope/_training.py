@@ -10,6 +10,7 @@ from torch.optim import optimizer as optimizers
 from . import _fingerprints
 from ._divisors import DivisorObserver
 from ._harmless import guarded
+from ._hashing import gridsum64
 from ._head import projection_of
 from ._inductor import as_traced
 from ._loss_gradient import LogitsGradient, LogitsPath, product_of
@@ -18,8 +19,10 @@ from ._picked import PickedObserver
 from ._pytorch import local_of
 from ._reference import ReferenceGradient
 from ._session import fingerprinter, observer
+from ._tensors import TYPES, can_be_read
 
 _AT_ONCE = 32
+_FIRST_ELEMENTS = 4096  # of a weight, whose hash tells replicas from others
 _MOST_KEPT = 128  # elements of a gradient whose values are kept
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
@@ -276,6 +279,7 @@ class OptimizerObserver:
     _outer = None, 0  # the optimizer that is stepping, and the microbatches before
     _is_described = False
     projections = ()
+    _has_beginnings = False
     _projected = False  # the gradients of the projections were seen in this step, before their clipping
     _known = ()
     _by_address = {}
@@ -330,11 +334,25 @@ class OptimizerObserver:
         self.session.memory.optimizer(optimizer)
         self.clipped_names.clear()
         self._record("grad", optimizer, lambda parameter: parameter.grad)
+        self._write_beginnings(optimizer)
         self._write_norm_of_parts(optimizer)
         if not self._projected:
             self._project(self._parameters(optimizer))
         self._projected = False
         self._describe(optimizer)
+
+    def _write_beginnings(self, optimizer):
+        """Writes hashes of the first elements of all weights, once before a step changes them. Ranks that are no
+        replicas of each other, such as stages of a pipeline, have others."""
+        named = [(name, p) for name, p in self._parameters(optimizer) if p.grad is not None and ranks_of_parts(p) < 2]
+        named = [(name, local_of(p).detach()) for name, p in named]
+        named = [(name, p) for name, p in named if can_be_read(p) and p.dtype in TYPES]
+        if self._has_beginnings or not named:
+            return
+        self._has_beginnings = True
+        firsts = [p.reshape(-1)[:_FIRST_ELEMENTS].contiguous() for _, p in named]
+        hashes = {name: f"{gridsum64(first):016x}" for (name, _), first in zip(named, firsts)}
+        self.session.line("beginnings", step=self.session.step, hashes=hashes)
 
     def _write_norm_of_parts(self, optimizer):
         """Writes the norm of all of a rank's gradients if the rank holds only parts of them."""

@@ -18,7 +18,6 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/token_runs.h"
 #include "traces/format/trace/framework.h"
-#include "traces/format/trace/observed_parts.h"
 
 namespace ringscope::traces {
 
@@ -34,7 +33,6 @@ struct IdCount {
   double max_offset = 0;
   bool by_document = false;  // some of them were meant to count from the start of a document
   bool undeclared = false;   // of some nobody said from where they count
-  bool given = true;         // the job gave the wrong ones to its model
   Place place;
   WorldRank rank;  // the first that has a wrong one
 
@@ -50,7 +48,6 @@ struct IdCount {
     max_offset = std::max(max_offset, more.max_offset);
     by_document = by_document || more.by_document;
     undeclared = undeclared || more.undeclared;
-    given = given && (more.given || more.wrong == 0);
   }
 };
 
@@ -136,11 +133,9 @@ Finding missingPositionIdsFinding(const IdCount& all, bool guessed) {
       .remedy = kShardPositions};
 }
 
-/// Reports whether restarting positions may be those of packed documents. Then the job gave them to
-/// its model, some ids of a step are not the rank's own indices, or attention does not cross the
-/// shards.
-bool mayBeDocuments(const IdCount& all, const std::map<std::int32_t, IdCount>& steps,
-                    const Readings& readings) {
+/// Reports whether restarting positions may be those of packed documents. Then some ids of a step
+/// are not the rank's own indices, or attention does not cross the shards.
+bool mayBeDocuments(const std::map<std::int32_t, IdCount>& steps, const Readings& readings) {
   const auto are_others = [](const auto& step) {
     const IdCount& ids = step.second;
     return ids.wrong > 0 && (ids.restarting < ids.wrong || ids.counted_on > 0);
@@ -148,7 +143,7 @@ bool mayBeDocuments(const IdCount& all, const std::map<std::int32_t, IdCount>& s
   const auto crosses_none = [](const LayerCheck& layer) {
     return layer.fits == AttentionFits::kNothing || layer.within_documents;
   };
-  return all.given || std::ranges::any_of(steps, are_others) ||
+  return std::ranges::any_of(steps, are_others) ||
          std::ranges::any_of(readings.layers(), crosses_none);
 }
 
@@ -170,14 +165,13 @@ RuleResult checkMissingPositionIds(const Readings& readings) {
     IdCount count = countIds(*values, tokens->global_from_local, meant);
     count.by_document = meant && meant->positions == PositionRule::kEachDocument;
     count.undeclared = !meant || meant->positions == PositionRule::kUnknown;
-    count.given = arePositionsGiven(trace, tensor.place.train_step, tensor.rank);
     count.place = tensor.place;
     count.rank = tensor.rank;
     all.add(count);
     steps[tensor.place.train_step].add(count);
   }
   const bool guessed = isForeign(trace) && all.undeclared;
-  const bool documents = all.wrong > 0 && guessed && mayBeDocuments(all, steps, readings);
+  const bool documents = all.wrong > 0 && guessed && mayBeDocuments(steps, readings);
   KeyPositions keys;  // the model may use other positions than the recorded ones
   if (all.wrong == 0 || documents) keys = readKeyPositions(readings);
   const bool tells = all.wrong == 0 || keys.by_document;

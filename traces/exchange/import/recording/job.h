@@ -106,6 +106,8 @@ void addOwnAverages(RecordedJob& job);
 void addObservedParts(RecordedJob& job);
 /// Adds the losses that each rank called.
 void addCalledLosses(RecordedJob& job);
+/// Adds the parameters of one name that ranks do not hold as replicas of each other.
+void addOwnParameters(RecordedJob& job);
 /// Adds the types that each rank asserted of its tensors by spmd_types.
 void addAssertedTypes(RecordedJob& job);
 /// Joins gradients and weights that ranks recorded in parts, when all parts exist. Each of these

@@ -23,13 +23,6 @@ PartialMerge readMerge(const Line& line, const RankLines& rank) {
   return merge;
 }
 
-/// Reports whether the recorder saw how a rank's batch was cut.
-bool isCutRecorded(const RankLines& rank) {
-  return std::ranges::any_of(rank.lines, [](const Line& line) {
-    return line.kind() == "buffer" && line.text("named_by") != "recognition";
-  });
-}
-
 CausalConvolution readConvolution(const Line& line) {
   return {line.microbatch(),
           line.text("module"),
@@ -47,22 +40,17 @@ ScatteredFeatures readFeatures(const Line& line) {
 }  // namespace
 
 void addObservedParts(RecordedJob& job) {
-  StepNotes merges, convolutions, features, positions;
-  for (const RankLines& rank : job.ranks) {
-    const bool cut = isCutRecorded(rank);
+  StepNotes merges, convolutions, features;
+  for (const RankLines& rank : job.ranks)
     for (const Line& line : rank.lines) {
       if (line.kind() == "merge") merges.add(line, rank.rank, toJson(readMerge(line, rank)));
-      if (line.kind() == "given" && (!cut || !line.text("buffer").empty()))
-        positions.add(line, rank.rank, {{"name", line.text("name")}});
       if (line.kind() == "convolution")
         convolutions.add(line, rank.rank, toJson(readConvolution(line)));
       if (line.kind() == "scattered") features.add(line, rank.rank, toJson(readFeatures(line)));
     }
-  }
   merges.addTo(job, partialMergesKey);
   convolutions.addTo(job, causalConvolutionsKey);
   features.addTo(job, scatteredFeaturesKey);
-  positions.addTo(job, givenPositionsKey);
 }
 
 }  // namespace ringscope::traces

@@ -134,6 +134,7 @@ std::shared_ptr<ChunkSource> openRecording(const std::string& folder,
   addObservedParts(job);
   addCalledLosses(job);
   addAssertedTypes(job);
+  addOwnParameters(job);
   leaveOutImpossible(job);
   return makeSource(job);
 }
