@@ -39,7 +39,7 @@ _SAMPLE = (
     "PositionsOfOwnPadding",
     "MaskedDocuments",
     "ChunkedDocuments",
-    "UnmaskedDocuments",
+    "PositionsOfOwnShard",
     "OwnDocuments",
     "PackedResponses",
     "TurnAdvantages",

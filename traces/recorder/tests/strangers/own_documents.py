@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right cases of job.py whose shards are documents, responses or turns by themselves, or that sum late."""
+"""Cases of job.py whose shards are documents, responses or turns by themselves, or that sum late. One is wrong."""
 
 import torch
 import torch.distributed as dist
@@ -9,8 +9,8 @@ from job import LENGTH
 from right import Gathering
 
 
-class UnmaskedDocuments(Masked):
-    """Documents as long as shards begin again with position 0, and attend those before them."""
+class FourShards(Masked):
+    """Attends all earlier tokens, on four ranks."""
 
     ranks = 4
 
@@ -21,11 +21,23 @@ class UnmaskedDocuments(Masked):
         return torch.ones(1, LENGTH, LENGTH, dtype=torch.bool)
 
     def places(self):
+        return torch.arange(LENGTH).expand(2, -1)
+
+
+class PositionsOfOwnShard(FourShards):
+    """The job counts positions in its shard, and gives them to its model."""
+
+    finding = "missing_position_ids"
+
+    def places(self):
         return (torch.arange(LENGTH) % self.width()).expand(2, -1)
 
 
-class OwnDocuments(UnmaskedDocuments):
+class OwnDocuments(FourShards):
     """Documents as long as shards attend themselves alone, and the last token of each has no target."""
+
+    def places(self):
+        return (torch.arange(LENGTH) % self.width()).expand(2, -1)
 
     def batch(self, step):
         batch = super().batch(step)
@@ -53,11 +65,8 @@ class PackedResponses(OwnDocuments):
         return -((picked * kept).sum(1) / kept.sum(1)).sum() / (2 * self.world)
 
 
-class TurnAdvantages(UnmaskedDocuments):
+class TurnAdvantages(FourShards):
     """Each shard is a turn of a dialogue with an advantage of its own."""
-
-    def places(self):
-        return torch.arange(LENGTH).expand(2, -1)
 
     def batch(self, step):
         self.advantages = torch.rand(2, self.world, generator=torch.Generator().manual_seed(step)) + 0.5
