@@ -77,11 +77,13 @@ std::optional<Finding> findMutual(const PairedBlocks& paired) {
       if (!(attended[a] >> b & 1U) || !(attended[b] >> a & 1U)) continue;
       Finding finding = pairingFinding(paired, paired.blocks[parts[b].block].rank, "out",
                                        "parts of a causal sequence attend all of each other");
-      const std::string first = partWords(paired, parts[a]), second = partWords(paired, parts[b]);
       finding.evidence =
-          "The recorded output shows that " + first + " attends all of " + second + ", and that " +
-          second + " attends all of " + first +
-          ", though each of them attends itself causally. One of them comes later in the sequence.";
+          "The recorded output shows that one part attends all of another, and the other all of "
+          "it, though each of them attends itself causally. They are ";
+      finding.evidence += partWords(paired, parts[a]);
+      finding.evidence += " and ";
+      finding.evidence += partWords(paired, parts[b]);
+      finding.evidence += ". One of them comes later in the sequence.";
       finding.remedy =
           "Look at which blocks, and which halves of them, each rank attends at each ring step: a "
           "wrong comparison of the step with the rank takes one case for another.";

@@ -181,6 +181,7 @@ std::vector<Tokens> tokensByTargets(const std::vector<OwnBatch>& seats,
 /// Returns the tokens of each rank, if all ranks embedded the whole sequence before they cut it.
 std::vector<Tokens> tokensByWholeIds(const std::vector<OwnBatch>& seats) {
   std::vector<WholeIds> ranks;
+  ranks.reserve(seats.size());
   for (const OwnBatch& own : seats)
     ranks.push_back({&own.ids, &own.targets, own.rows(), own.ignored});
   return tokensOfWholeIds(ranks);

@@ -56,9 +56,10 @@ std::map<WorldRank, std::string> groupsBySharedKeys(RecordedJob& job) {
       queries.insert(first.queries);
       members.push_back(first.rank);
     }
-    const bool all = queries.size() == ranks.size() && ranks.front().shards == std::ssize(ranks);
-    if (!all || std::ranges::any_of(ranks, [&](const FirstAttention& first) {
-          return first.shards != ranks.front().shards;
+    const std::int64_t shards = ranks.front().shards;
+    const bool all = queries.size() == ranks.size() && shards == std::ssize(ranks);
+    if (!all || std::ranges::any_of(ranks, [shards](const FirstAttention& first) {
+          return first.shards != shards;
         }))
       continue;
     for (RankLines& rank : job.ranks)
