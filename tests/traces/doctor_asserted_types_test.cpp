@@ -6,6 +6,7 @@
 
 #include "tests/support/recording_copy.h"
 #include "tests/support/trace_builder.h"
+#include "tests/traces/called_losses_notes.h"
 #include "tests/traces/doctor_answers.h"
 #include "traces/analysis/doctor/contradicted_types.h"
 #include "traces/exchange/import/open_trace.h"
