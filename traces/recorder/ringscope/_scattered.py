@@ -6,7 +6,14 @@ import torch
 from ._hashing import gridsum64
 from ._session import observer
 
-_MOST_ELEMENTS, _MOST_MICROBATCHES, _MOST_COMPARED_ROWS = 1 << 22, 4, 4096
+_MOST_ELEMENTS, _MOST_MICROBATCHES = 1 << 22, 4
+
+
+def _repeats_first(features, rows):
+    """Reports whether further rows of the features repeat the first ones."""
+    if not 0 < rows < len(features):
+        return False
+    return bool((features == features[torch.arange(len(features), device=features.device) % rows]).all())
 
 
 class Scattered:
@@ -35,9 +42,9 @@ class Scattered:
         if source.numel() % width or source.numel() > _MOST_ELEMENTS or mask.dtype != torch.bool:
             return
         features = source.detach().reshape(-1, width)
-        if len(features) <= _MOST_COMPARED_ROWS and len(features.unique(dim=0)) < len(features):
-            return  # learned vectors that are repeated, which every rank may begin anew
         used = mask.expand_as(tensor).sum().item()
+        if _repeats_first(features, 1) or _repeats_first(features, used // width):
+            return  # learned vectors, with which every rank may begin anew
         self.session.line(
             "scattered",
             **self.session.place(layer=None),

@@ -112,8 +112,9 @@ class ObservedParts(unittest.TestCase):
         (line,) = self.lines(Media(torch.eye(5, 3)), "scattered")
         self.assertEqual((line["tokens"], line["rows"], line["used"]), (8, 5, 2))
 
-    def test_equal_features_are_no_media(self):
-        self.assertEqual(self.lines(Media(torch.ones(5, 3)), "scattered"), [])
+    def test_repeated_features_are_no_media(self):
+        for features in (torch.ones(5, 3), torch.eye(2, 3).repeat(3, 1)):
+            self.assertEqual(self.lines(Media(features), "scattered"), [])
 
     def test_positions_are_read_from_tables_that_a_layer_is_given(self):
         for positions in (torch.arange(8.0), torch.arange(8.0) % 5):
