@@ -2,11 +2,11 @@
 #include "traces/analysis/doctor/contradicted_types.h"
 
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/format/trace/asserted_types.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -76,9 +76,7 @@ std::optional<Finding> contradiction(const Asserted& own, const std::map<WorldRa
 }  // namespace
 
 std::optional<Finding> contradictedType(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  for (const std::int32_t train_step : steps) {
+  for (const std::int32_t train_step : stepsWithTensors(trace)) {
     std::map<WorldRank, Asserted> before;
     for (int at = 0; at < trace.worldSize(); ++at) {
       const WorldRank rank = WorldRank::of(at);

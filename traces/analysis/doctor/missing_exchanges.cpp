@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens and features that ranks must exchange outside of attention.
 #include <algorithm>
-#include <set>
 
 #include "traces/analysis/doctor/observed_faults.h"
 #include "traces/analysis/doctor/own_documents.h"
@@ -11,15 +10,10 @@
 #include "traces/format/trace/observed_parts.h"
 #include "traces/format/trace/own_tokens.h"
 #include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
-
-std::set<std::int32_t> stepsWithTensors(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  return steps;
-}
 
 /// Reports whether each rank hands its state over to the next: all ranks but the first received a
 /// message outside of attention in forward.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "traces/analysis/doctor/unknown_mistake.h"
 #include "traces/analysis/verify/recompute/comparison.h"
@@ -12,6 +11,7 @@
 #include "traces/format/trace/observed_parts.h"
 #include "traces/format/trace/own_tokens.h"
 #include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -36,12 +36,6 @@ constexpr KnownMerge kKnownMerges[] = {
     {"WRONG_RANK", kUnknownMistake, "No rule names it: a merge takes parts of another rank",
      "a merge in which a partial output or its log-sum-exp is that of another rank"},
 };
-
-std::set<std::int32_t> recordedSteps(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  return steps;
-}
 
 Finding mergeFinding(const KnownMerge& known, const PartialMerge& first, std::int32_t train_step,
                      WorldRank rank, std::int64_t wrong, std::int64_t all) {
@@ -68,7 +62,7 @@ Finding mergeFinding(const KnownMerge& known, const PartialMerge& first, std::in
 }  // namespace
 
 std::optional<Finding> wrongPartialMerge(const Trace& trace) {
-  for (const std::int32_t train_step : recordedSteps(trace))
+  for (const std::int32_t train_step : stepsWithTensors(trace))
     for (int rank = 0; rank < trace.worldSize(); ++rank) {
       const auto merges = partialMerges(trace, train_step, WorldRank::of(rank));
       for (const KnownMerge& known : kKnownMerges) {
@@ -139,7 +133,7 @@ Finding keptTwiceFinding(const GroupMerges& group, std::int32_t train_step) {
 }  // namespace
 
 std::optional<Finding> tokenKeptTwice(const Trace& trace) {
-  for (const std::int32_t train_step : recordedSteps(trace))
+  for (const std::int32_t train_step : stepsWithTensors(trace))
     for (const auto& [members, group] : mergesByGroup(trace, train_step))
       if (group.keepTwice()) return keptTwiceFinding(group, train_step);
   return std::nullopt;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "traces/analysis/doctor/own_documents.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_averages.h"
 #include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -132,9 +132,7 @@ std::optional<Finding> standardOf(const Trace& trace, std::int32_t train_step,
 
 std::optional<Finding> clippedByOwnNorm(const Trace& trace) {
   constexpr double kRounding = 2e-5;
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  for (const std::int32_t train_step : steps) {
+  for (const std::int32_t train_step : stepsWithTensors(trace)) {
     const std::vector<double> norms = normsOfParts(trace, train_step);
     if (norms.size() < 2) continue;
     const auto [least, most] = std::ranges::minmax(norms);
@@ -159,9 +157,7 @@ std::optional<Finding> clippedByOwnNorm(const Trace& trace) {
 
 std::optional<Finding> averageOfOwnTokens(const Trace& trace) {
   if (lacksGroups(trace)) return std::nullopt;  // ranks may have sequences of their own
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  for (const std::int32_t train_step : steps)
+  for (const std::int32_t train_step : stepsWithTensors(trace))
     for (const auto& members : sequenceGroups(trace)) {
       // Ranks with documents of their own may average over these.
       if (members.size() < 2 || mayHaveOwnDocuments(trace, train_step, members)) continue;

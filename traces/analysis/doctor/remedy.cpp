@@ -14,6 +14,7 @@
 #include "traces/format/trace/imported.h"
 #include "traces/format/trace/recorder_request.h"
 #include "traces/format/trace/step_log.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -64,8 +65,7 @@ bool wasCut(const Trace& trace) {
 }
 
 std::size_t stepCount(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  std::set<std::int32_t> steps = stepsWithTensors(trace);
   for (const Place& moment : trace.moments()) steps.insert(moment.train_step);
   return steps.size();
 }

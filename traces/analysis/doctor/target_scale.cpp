@@ -12,6 +12,7 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/framework.h"
 #include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -213,9 +214,7 @@ TargetScale ofStep(const Trace& trace, std::int32_t train_step) {
 TargetScale readTargetScale(const Trace& trace) {
   TargetScale known;
   if (!isForeign(trace) || !trace.run() || trace.run()->cp < 2) return known;
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  for (const std::int32_t train_step : steps) {
+  for (const std::int32_t train_step : stepsWithTensors(trace)) {
     TargetScale reading = ofStep(trace, train_step);
     if (reading.are == TargetsScaled::kByLoss || reading.are == TargetsScaled::kBySync)
       return reading;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "traces/analysis/doctor/entry_weights.h"
 #include "traces/analysis/doctor/own_documents.h"
@@ -13,6 +12,7 @@
 #include "traces/analysis/verify/recompute/step_tensors.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
@@ -109,18 +109,12 @@ TargetWeights judge(const std::vector<Weighed>& all, double share) {
   return reading;
 }
 
-std::set<std::int32_t> trainSteps(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
-  return steps;
-}
-
 }  // namespace
 
 TargetWeights readTargetWeights(const Trace& trace) {
   TargetWeights known;
   if (lacksGroups(trace)) return known;  // ranks may have sequences of their own
-  for (const std::int32_t train_step : trainSteps(trace))
+  for (const std::int32_t train_step : stepsWithTensors(trace))
     for (const auto& members : sequenceGroups(trace)) {
       TargetWeights of_entries = readEntryWeights(trace, train_step, members);
       if (of_entries.are != TargetsWeigh::kUnknown) return of_entries;

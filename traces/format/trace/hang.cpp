@@ -7,6 +7,7 @@
 
 #include "traces/format/core/utf8.h"
 #include "traces/format/trace/admission.h"
+#include "traces/format/trace/note_fields.h"
 
 namespace ringscope::traces {
 namespace {
@@ -18,11 +19,6 @@ std::int64_t amountIn(const nlohmann::json& json, const char* key, std::int64_t 
   if (found == json.end() || !found->is_number_unsigned()) return 0;
   const auto number = found->get<std::uint64_t>();
   return number <= static_cast<std::uint64_t>(most) ? static_cast<std::int64_t>(number) : 0;
-}
-
-bool flagIn(const nlohmann::json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
 /// Formats a time: "2026-11-27 03:04:05 UTC".

@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "traces/format/schema/ids.h"
+#include "traces/format/trace/admission.h"
+
 namespace ringscope::traces {
 
 // Fields of an object in a note, which is untrusted: a field may be missing or of another type.
@@ -36,6 +39,24 @@ inline std::int32_t stepIn(const nlohmann::json& object, const char* name) {
 inline std::string textIn(const nlohmann::json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// Reports whether a field is true; not when there is none.
+inline bool flagIn(const nlohmann::json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_boolean() && at->get<bool>();
+}
+
+/// Returns the world ranks of a list, without those that no job has.
+inline std::vector<WorldRank> ranksIn(const nlohmann::json& object, const char* name) {
+  std::vector<WorldRank> ranks;
+  const auto list = object.find(name);
+  if (list == object.end() || !list->is_array()) return ranks;
+  for (const nlohmann::json& rank : *list)
+    if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 &&
+        rank.get<std::int64_t>() < kMaxRanks)
+      ranks.push_back(WorldRank::of(rank.get<std::int32_t>()));
+  return ranks;
 }
 
 /// Returns the objects of the list with this key, as `read` reads them; empty when there is none.

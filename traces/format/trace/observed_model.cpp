@@ -3,16 +3,16 @@
 
 #include "traces/format/core/prose.h"
 #include "traces/format/core/utf8.h"
+#include "traces/format/trace/note_fields.h"
 
 namespace ringscope::traces {
 
 std::optional<OutputProjection> findOutputProjection(const Trace& trace) {
   const nlohmann::json& note = trace.note(kProjectionNote);
   if (!note.is_object()) return std::nullopt;
-  const auto name = note.find("parameter"), tied = note.find("tied");
+  const auto name = note.find("parameter");
   if (name == note.end() || !name->is_string()) return std::nullopt;
-  return OutputProjection{name->get<std::string>(),
-                          tied != note.end() && tied->is_boolean() && tied->get<bool>()};
+  return OutputProjection{name->get<std::string>(), flagIn(note, "tied")};
 }
 
 std::string describeUnwatched(const Trace& trace) {

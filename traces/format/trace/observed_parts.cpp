@@ -8,11 +8,6 @@
 namespace ringscope::traces {
 namespace {
 
-bool isSet(const nlohmann::json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_boolean() && at->get<bool>();
-}
-
 PartialMerge readMerge(const nlohmann::json& object) {
   PartialMerge merge;
   const std::int64_t layer = wholeIn(object, "layer", -1);
@@ -23,19 +18,14 @@ PartialMerge readMerge(const nlohmann::json& object) {
   merge.factor = numberIn(object, "factor");
   const auto appended = object.find("appended");
   if (appended != object.end() && appended->is_boolean()) merge.appended = appended->get<bool>();
-  const auto members = object.find("members");
-  if (members != object.end() && members->is_array())
-    for (const nlohmann::json& rank : *members)
-      if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 &&
-          rank.get<std::int64_t>() < (1 << 20))
-        merge.members.push_back(WorldRank::of(rank.get<std::int32_t>()));
+  merge.members = ranksIn(object, "members");
   return merge;
 }
 
 CausalConvolution readConvolution(const nlohmann::json& object) {
-  return {stepIn(object, "microbatch"),       textIn(object, "module"),
-          wholeIn(object, "tokens", 0),       wholeIn(object, "before", 0),
-          isSet(object, "begins_with_zeros"), isSet(object, "tail_moved")};
+  return {stepIn(object, "microbatch"),        textIn(object, "module"),
+          wholeIn(object, "tokens", 0),        wholeIn(object, "before", 0),
+          flagIn(object, "begins_with_zeros"), flagIn(object, "tail_moved")};
 }
 
 ScatteredFeatures readFeatures(const nlohmann::json& object) {
@@ -53,6 +43,10 @@ std::string causalConvolutionsKey(std::int32_t train_step) {
   return "causal_convolutions." + std::to_string(train_step);
 }
 
+std::string scatteredFeaturesKey(std::int32_t train_step) {
+  return "scattered_features." + std::to_string(train_step);
+}
+
 std::vector<PartialMerge> partialMerges(const Trace& trace, std::int32_t train_step,
                                         WorldRank rank) {
   return objectsIn<PartialMerge>(trace.note(partialMergesKey(train_step)), toString(rank),
@@ -63,6 +57,12 @@ std::vector<CausalConvolution> causalConvolutions(const Trace& trace, std::int32
                                                   WorldRank rank) {
   return objectsIn<CausalConvolution>(trace.note(causalConvolutionsKey(train_step)), toString(rank),
                                       readConvolution);
+}
+
+std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
+                                                 WorldRank rank) {
+  return objectsIn<ScatteredFeatures>(trace.note(scatteredFeaturesKey(train_step)), toString(rank),
+                                      readFeatures);
 }
 
 nlohmann::json toJson(const PartialMerge& merge) {
@@ -83,16 +83,6 @@ nlohmann::json toJson(const CausalConvolution& convolution) {
           {"before", convolution.before},
           {"begins_with_zeros", convolution.begins_with_zeros},
           {"tail_moved", convolution.tail_moved}};
-}
-
-std::string scatteredFeaturesKey(std::int32_t train_step) {
-  return "scattered_features." + std::to_string(train_step);
-}
-
-std::vector<ScatteredFeatures> scatteredFeatures(const Trace& trace, std::int32_t train_step,
-                                                 WorldRank rank) {
-  return objectsIn<ScatteredFeatures>(trace.note(scatteredFeaturesKey(train_step)), toString(rank),
-                                      readFeatures);
 }
 
 nlohmann::json toJson(const ScatteredFeatures& features) {

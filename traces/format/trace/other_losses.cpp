@@ -25,10 +25,8 @@ std::vector<AuxiliaryLoss> auxiliaryLosses(const Trace& trace, std::int32_t trai
                                            WorldRank rank) {
   return objectsIn<AuxiliaryLoss>(
       trace.note(auxiliaryLossesKey(train_step)), toString(rank), [](const nlohmann::json& loss) {
-        const auto part = loss.find("part");
         return AuxiliaryLoss{stepIn(loss, "microbatch"), numberIn(loss, "weight"),
-                             numberIn(loss, "gradient"),
-                             part != loss.end() && part->is_boolean() && part->get<bool>()};
+                             numberIn(loss, "gradient"), flagIn(loss, "part")};
       });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/format/trace/own_parameters.h"
 
+#include "traces/format/trace/note_fields.h"
+
 namespace ringscope::traces {
 
 OwnParameters ownParameters(const Trace& trace) {
@@ -10,8 +12,7 @@ OwnParameters ownParameters(const Trace& trace) {
   if (const auto names = note.find("names"); names != note.end() && names->is_array())
     for (const nlohmann::json& name : *names)
       if (name.is_string()) own.names.insert(name.get<std::string>());
-  const auto unlike = note.find("unlike_groups");
-  own.unlike_groups = unlike != note.end() && unlike->is_boolean() && unlike->get<bool>();
+  own.unlike_groups = flagIn(note, "unlike_groups");
   return own;
 }
 

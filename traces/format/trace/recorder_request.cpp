@@ -62,8 +62,7 @@ std::optional<RecorderRequest> recorderRequest(const Trace& trace) {
   request.ring = textIn(note, "attention") == "ring";
   request.annotated = textIn(note, "attention") == "annotated";
   request.recognised = textIn(note, "attention") == "recognised";
-  const auto own_mask = note.find("own_mask");
-  request.own_mask = own_mask != note.end() && own_mask->is_boolean() && own_mask->get<bool>();
+  request.own_mask = flagIn(note, "own_mask");
   return request;
 }
 

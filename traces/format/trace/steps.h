@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <set>
 
 #include "traces/format/schema/place.h"
 
@@ -16,5 +18,10 @@ inline Place lastPlaceIn(std::int32_t train_step) {
   return {train_step, Layer::none(), Direction::kBackward,
           RingStep::of(std::numeric_limits<RingStep::Value>::max())};
 }
+
+class Trace;
+
+/// Returns the training steps of which a rank recorded a tensor.
+std::set<std::int32_t> stepsWithTensors(const Trace& trace);
 
 }  // namespace ringscope::traces

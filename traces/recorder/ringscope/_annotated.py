@@ -215,6 +215,7 @@ class AnnotationObserver:
         named = {w: heads_first(results.get(w), call.layout, w) for w in ("out", "dq", "dk", "dv")}
         if named["out"] is None:
             named["out"] = call.out_of_all
+        call.out_of_all = None  # backward keeps the call
         named["lse"] = lse_of(results.get("lse"), named["out"], "lse")
         ids = session.tensors(named, **at)
         session.line(

@@ -5,6 +5,7 @@ or partial (P). They are read as the job's intent: which axis cuts the sequence,
 Source: https://github.com/meta-pytorch/spmd_types, docs/local_spmd_types.md.
 """
 
+import functools
 import importlib.abc
 import importlib.util
 import itertools
@@ -123,14 +124,15 @@ class AssertedTypes:
 
     def _describe_mesh(self, axes, types, dims):
         """Records the mesh once that token buffers are cut on, if context_parallel has not said it."""
+        if self._has_mesh or self._buffers.shared:
+            return
         cut = [name for name, type_ in types.items() if type_.name == "V"]
         shared = [name for name in cut if name.lower().startswith(_SEQUENCE_AXES)]
         shared = shared or [name for name in cut if dims.get(name) == 1]
         ranks = _nested_ranks(list(axes.values()))
-        if self._has_mesh or self._buffers.shared or not shared or ranks is None:
-            return
-        self._has_mesh = True
-        self.session.line("mesh", axes=list(axes), ranks=ranks, cp_axes=shared, cp_group=None)
+        if shared and ranks is not None:
+            self._has_mesh = True
+            self.session.line("mesh", axes=list(axes), ranks=ranks, cp_axes=shared, cp_group=None)
 
 
 def _named_axes(package):
@@ -150,6 +152,7 @@ def _cut_dimensions(spec, axes):
     return found
 
 
+@functools.lru_cache(maxsize=64)
 def _members(axis):
     """Returns the world ranks of an axis that this rank is one of."""
     groups = axis.layout.global_ranks(dist.get_world_size())

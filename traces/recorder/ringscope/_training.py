@@ -344,15 +344,18 @@ class OptimizerObserver:
     def _write_beginnings(self, optimizer):
         """Writes hashes of the first elements of all weights, once before a step changes them. Ranks that are no
         replicas of each other, such as stages of a pipeline, have others."""
-        named = [(name, p) for name, p in self._parameters(optimizer) if p.grad is not None and ranks_of_parts(p) < 2]
-        named = [(name, local_of(p).detach()) for name, p in named]
-        named = [(name, p) for name, p in named if can_be_read(p) and p.dtype in TYPES]
-        if self._has_beginnings or not named:
+        if self._has_beginnings:
             return
-        self._has_beginnings = True
-        firsts = [p.reshape(-1)[:_FIRST_ELEMENTS].contiguous() for _, p in named]
-        hashes = {name: f"{gridsum64(first):016x}" for (name, _), first in zip(named, firsts)}
-        self.session.line("beginnings", step=self.session.step, hashes=hashes)
+        hashes = {}
+        for name, parameter in self._parameters(optimizer):
+            weight = local_of(parameter).detach()
+            if parameter.grad is None or ranks_of_parts(parameter) > 1 or not can_be_read(weight):
+                continue
+            if weight.dtype in TYPES:
+                hashes[name] = f"{gridsum64(weight.reshape(-1)[:_FIRST_ELEMENTS]):016x}"
+        if hashes:
+            self._has_beginnings = True
+            self.session.line("beginnings", step=self.session.step, hashes=hashes)
 
     def _write_norm_of_parts(self, optimizer):
         """Writes the norm of all of a rank's gradients if the rank holds only parts of them."""

@@ -17,13 +17,13 @@
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/sequence_groups.h"
 #include "traces/format/trace/step_log.h"
+#include "traces/format/trace/steps.h"
 
 namespace ringscope::traces {
 namespace {
 
 std::set<std::int32_t> stepsOf(const Trace& trace) {
-  std::set<std::int32_t> steps;
-  for (const TensorRecord& tensor : trace.tensors()) steps.insert(tensor.place.train_step);
+  std::set<std::int32_t> steps = stepsWithTensors(trace);
   for (const auto& [step, logged] : loggedSteps(trace)) steps.insert(step);
   return steps;
 }

@@ -48,32 +48,37 @@ std::set<std::string> withModules(const std::set<std::string>& names, const Hash
   return whole;
 }
 
+/// Returns the names of the parameters with which the members of a group began unlike.
+std::set<std::string> differingNames(std::map<WorldRank, Hashes>& hashes,
+                                     const GroupRecord& group) {
+  std::set<std::string> names;
+  for (const WorldRank rank : group.members)
+    names.merge(differingNames(hashes[group.members.front()], hashes[rank]));
+  return names;
+}
+
 }  // namespace
 
 void addOwnParameters(RecordedJob& job) {
   std::map<WorldRank, Hashes> hashes;
   for (const RankLines& rank : job.ranks) hashes[rank.rank] = readHashes(rank);
   OwnParameters own;
+  bool within_groups = false;
   for (const GroupRecord& group : job.groups) {
     if (group.axis != GroupAxis::kCp && group.axis != GroupAxis::kDpCp) continue;
-    const Hashes& first = hashes[group.members.front()];
-    std::set<std::string> names;
-    for (const WorldRank rank : group.members) names.merge(differingNames(first, hashes[rank]));
-    const bool began_unlike =
-        static_cast<double>(names.size()) > kMostOwn * static_cast<double>(first.size());
-    if (group.axis == GroupAxis::kDpCp)
-      own.unlike_groups = own.unlike_groups || !names.empty();
-    else if (!began_unlike)
-      own.names.merge(withModules(names, first));
+    const auto names = differingNames(hashes, group);
+    if (names.empty()) continue;
+    if (group.axis == GroupAxis::kDpCp) {
+      own.unlike_groups = true;
+      continue;
+    }
+    within_groups = true;
+    const Hashes& all = hashes[group.members.front()];
+    if (static_cast<double>(names.size()) <= kMostOwn * static_cast<double>(all.size()))
+      own.names.merge(withModules(names, all));
   }
   // Ranks that began with other weights by mistake are unlike within their cp group too.
-  const bool within = std::ranges::any_of(job.groups, [&](const GroupRecord& group) {
-    return group.axis == GroupAxis::kCp && group.members.size() > 1 &&
-           std::ranges::any_of(group.members, [&](WorldRank rank) {
-             return !differingNames(hashes[group.members.front()], hashes[rank]).empty();
-           });
-  });
-  own.unlike_groups = own.unlike_groups && !within;
+  own.unlike_groups = own.unlike_groups && !within_groups;
   if (own.names.empty() && !own.unlike_groups) return;
   job.notes.push_back({kOwnParametersNote, toJson(own).dump()});
 }
