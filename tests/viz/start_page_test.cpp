@@ -2,30 +2,13 @@
 // The start page: three doors with pictures, by mouse and by keys.
 #include <QClipboard>
 #include <QLineEdit>
-#include <QToolButton>
 
 #include "tests/viz/legible.h"
-#include "tests/viz/window_fixture.h"
+#include "tests/viz/start_page_fixture.h"
 #include "viz/window/lessons_dialog.h"
 
 namespace ringscope::viz {
 namespace {
-
-class StartPageTest : public WindowTest {
- protected:
-  StartPageTest() {
-    window.resize(1280, 720);
-    window.page().showStart(true);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return start().isDrawn(); }, 10000));
-    QCoreApplication::processEvents();
-  }
-  StartPage& start() { return *window.page().start(); }
-  QToolButton* tool(const QString& text) {
-    for (auto* b : start().findChildren<QToolButton*>())
-      if (b->text() == text) return b;
-    return nullptr;
-  }
-};
 
 TEST_F(StartPageTest, ReplacesTheViewsUntilSomethingIsOpened) {
   EXPECT_TRUE(start().isVisible());
@@ -75,16 +58,6 @@ TEST_F(StartPageTest, TabReachesEveryControlAndEachHasAName) {
   }
 }
 
-TEST_F(StartPageTest, EnterOnTheFirstDoorRunsTheSample) {
-  ASSERT_EQ(QApplication::focusWidget(), button("Run the sample"));
-  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.session().trace().moments().size() > 5; }, 20000))
-      << status().toStdString();
-  EXPECT_FALSE(start().isVisible());
-  window.engine().stop();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000));
-}
-
 TEST_F(StartPageTest, TheSampleRecordingOpensWithItsMistake) {
   QTest::mouseClick(tool("Open a run with a known mistake"), Qt::LeftButton);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 20000));
@@ -101,23 +74,6 @@ TEST_F(StartPageTest, TheLineForAJobIsCopiedAndNamesTheAddressThatListens) {
   EXPECT_TRUE(line.startsWith("RINGSCOPE_LIVE=")) << line.toStdString();
   EXPECT_TRUE(line.endsWith(" python -m ringscope train.py")) << line.toStdString();
   EXPECT_TRUE(window.job().listening());
-}
-
-TEST_F(StartPageTest, ALessonExplainsAMistakeAndRunsIt) {
-  QTest::mouseClick(tool("Lessons"), Qt::LeftButton);
-  auto* lessons = window.findChild<LessonsDialog*>();
-  ASSERT_TRUE(lessons);
-  auto* list = lessons->findChild<QListWidget*>();
-  const auto* page = lessons->findChild<QTextBrowser*>();
-  EXPECT_TRUE(page->toPlainText().contains("What happens"));
-  for (int row = 0; row < list->count(); ++row)
-    if (list->item(row)->data(Qt::UserRole).toString() == "naive_sum_merge")
-      list->setCurrentRow(row);
-  EXPECT_TRUE(page->toPlainText().contains("naive_sum_merge")) << page->toPlainText().toStdString();
-  QTest::mouseClick(button("Run with this mistake"), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().diagnosis().has_value(); }, 60000));
-  ASSERT_FALSE(window.session().diagnosis()->findings().empty());
-  EXPECT_EQ(window.session().diagnosis()->findings().front().rule, "naive_sum_merge");
 }
 
 TEST_F(StartPageTest, ALessonSetsWhatItsMistakeNeeds) {
