@@ -84,8 +84,19 @@ RecordedLayer::RecordedLayer(LayerSpec spec) : spec_(std::move(spec)) {
     std::normal_distribution<double> draw(0, kind == TensorKind::kQ ? spec_.spread : 1);
     for (double& value : values_[kind]) value = rounded(draw(random));
   }
+  if (spec_.write_key) writeKeys();
   forward();
   backward();
+}
+
+void RecordedLayer::writeKeys() {
+  for (std::int64_t batch = 0; batch < spec_.batch; ++batch)
+    for (std::int64_t head = 0; head < spec_.kv_heads; ++head)
+      for (std::int64_t token = 0; token < length_; ++token) {
+        const std::span<double> key = row(TensorKind::kK, batch, head, token);
+        spec_.write_key(token, key);
+        for (double& value : key) value = rounded(value);
+      }
 }
 
 double RecordedLayer::rounded(double value) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,6 +27,8 @@ struct LayerSpec {
   std::vector<double> recorded_sinks{};  ///< recorded instead of `sinks`, if not empty
   double scale = 0;                      ///< of the scores; 0: 1 / √head_dim
   double softcap = 0;                    ///< of the scores; 0: none
+  /// Writes the key of a token, [head_dim], equal in every head; none: keys are random.
+  std::function<void(std::int64_t token, std::span<double> key)> write_key{};
 };
 
 /// Returns the description of a job of four ranks that computes attention itself.
@@ -55,6 +58,7 @@ class RecordedLayer {
   void attendBlock(std::int64_t batch, std::int64_t head, std::int64_t query,
                    const std::vector<std::int64_t>& keys, std::vector<double>& out, double& lse);
   void takeSink(double sink, std::vector<double>& out, double& lse) const;
+  void writeKeys();
   void forward();
   void backward();
   bool allows(std::int64_t query, std::int64_t key) const;

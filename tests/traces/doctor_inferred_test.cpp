@@ -9,6 +9,8 @@ namespace {
 
 using test::answerFrom;
 using test::findVerdict;
+using test::only;
+using test::says;
 
 const std::string kForeign = "note framework \"pytorch\"\n";
 
@@ -36,6 +38,23 @@ TEST(CutInOrderTest, LabelsOfEqualPartsAreFoundAmongHeadTailTokens) {
     EXPECT_NE(findVerdict("balance_differs_between_buffers",
                           headTailWith("buffer.labels", right, "13,14,15,16")),
               Verdict::kFound);
+}
+
+TEST(CutInOrderTest, LabelsOfHeadAndTailAreFoundAmongTokensInOrder) {
+  const auto answer = [](const std::string& of_0, const std::string& of_1) {
+    return answerFrom("balance_differs_between_buffers",
+                      kForeign +
+                          "run cp=2 seq_len=8\ngroup cp 0,1\n"
+                          "shard input_ids rank=0 tokens=0-4\nshard input_ids rank=1 tokens=4-8\n"
+                          "tensor buffer.input_ids rank=0 shape=1x4 values=10,11,12,13\n"
+                          "tensor buffer.input_ids rank=1 shape=1x4 values=14,15,16,17\n"
+                          "tensor buffer.labels rank=0 shape=1x4 values=" +
+                          of_0 + "\ntensor buffer.labels rank=1 shape=1x4 values=" + of_1 + "\n");
+  };
+  const Finding finding = only(answer("11,12,17,-100", "13,14,15,16"));
+  EXPECT_EQ(finding.buffer, "labels");
+  EXPECT_TRUE(says(finding, "balance head_tail")) << finding.evidence;
+  EXPECT_NE(answer("11,12,13,14", "15,16,17,-100").verdict, Verdict::kFound);
 }
 
 TEST(CutInOrderTest, PositionsOfEqualPartsAreFoundAmongHeadTailTokens) {
