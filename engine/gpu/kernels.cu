@@ -6,7 +6,8 @@
 #include "engine/gpu/kernels.h"
 
 namespace ringscope::engine::gpu {
-namespace {
+// Not an anonymous namespace: nvcc puts the path of this file into names from those.
+namespace kernels {
 
 constexpr int kWarp = 32, kWarpsPerBlock = 8, kThreads = kWarp * kWarpsPerBlock;
 
@@ -94,7 +95,9 @@ unsigned blocksForRows(std::int64_t rows) {
   return static_cast<unsigned>((rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
 }
 
-}  // namespace
+}  // namespace kernels
+
+using namespace kernels;
 
 cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_t stream) {
   const unsigned blocks = blocksForRows(a.batch * a.heads * a.rows);
