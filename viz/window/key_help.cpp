@@ -47,7 +47,8 @@ const std::pair<const char*, const char*> kKeys[] = {
     {"Ctrl+E", "export the recording, or stop it"},
     {"Ctrl+D", "in a quiz: pin what is on show as evidence"},
     {"Ctrl+T", "theme: dark, light, high contrast"},
-    {"F1", "this list"},
+    {"F1", "explain the word under the mouse; where there is none: this list"},
+    {"Shift+F1", "the glossary"},
 };
 
 }  // namespace

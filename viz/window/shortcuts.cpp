@@ -5,6 +5,7 @@
 
 #include "viz/session/selected_token.h"
 #include "viz/window/command_palette.h"
+#include "viz/window/glossary_help.h"
 #include "viz/window/key_help.h"
 #include "viz/window/keys.h"
 
@@ -86,7 +87,13 @@ void addWindowCommands(const CommandAdder& commands, QWidget& window, const Shor
   WindowPage& page = to.page;
   commands.add("Theme: dark, light, high contrast", {QKeySequence("Ctrl+T")},
                [&page] { Q_EMIT page.topBar()->themeClicked(); });
-  commands.add("List all keys", {QKeySequence("F1")}, [&window] { showKeyHelp(&window); });
+  auto* glossary = new GlossaryHelp(window);
+  commands.add("Explain the word under the mouse, or list all keys", {QKeySequence("F1")},
+               [&window, glossary] {
+                 if (!glossary->showAtMouse()) showKeyHelp(&window);
+               });
+  commands.add("List all keys", {}, [&window] { showKeyHelp(&window); });
+  commands.add("Glossary", {QKeySequence("Shift+F1")}, [&window] { showGlossary(&window); });
   commands.add("Show or hide the run panel", {QKeySequence("F3")},
                [&page] { page.toggleRunPanel(); });
   commands.add("Show or hide the inspector", {QKeySequence("F4")},
