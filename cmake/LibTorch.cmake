@@ -20,7 +20,7 @@ target_compile_definitions(LibTorch::cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO
 # gives relative to the build folder.
 file(RELATIVE_PATH ringscope_source_folder ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 target_compile_options(LibTorch::cpu INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=;-ffile-prefix-map=${ringscope_source_folder}/=>")
+  "$<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=;-ffile-prefix-map=${ringscope_source_folder}=>")
 target_link_directories(LibTorch::cpu INTERFACE "${ringscope_torch_root}/lib")
 target_link_options(LibTorch::cpu INTERFACE
   "$<$<NOT:${ringscope_relocatable}>:-Wl,-rpath,${ringscope_torch_root}/lib>")
