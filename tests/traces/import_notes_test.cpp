@@ -100,6 +100,13 @@ TEST(ImportNotes, RanksThatBeganWithOtherWeightsOwnNone) {
   EXPECT_TRUE(ownParameters(*openTrace(copy.path())).names.empty());
 }
 
+TEST(ImportNotes, ParametersThatBeginWithOnesTellNothing) {
+  const test::RecordingCopy copy;
+  addBeginnings(copy, R"("a.w":"1","b.w":"2","norm1.w":"9","norm2.w":"9")",
+                R"("a.w":"3","b.w":"4","norm1.w":"9","norm2.w":"9")");
+  EXPECT_TRUE(ownParameters(*openTrace(copy.path())).names.empty());
+}
+
 TEST(ImportNotes, AMergeHasTheRanksOfItsGroup) {
   const test::RecordingCopy copy;
   addLine(copy, R"({"line":"merge","step":0,"microbatch":0,"layer":0,"group":"0","found":"NONE"})");

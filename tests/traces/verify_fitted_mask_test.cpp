@@ -183,6 +183,40 @@ TEST(VerifyFittedMaskTest, AttentionOfOtherKeysIsNotJudgedWhereNothingStatesTheM
   EXPECT_GT(checkRecognised(RecordedLayer(spec), "annotated").worstRatio(), 1);
 }
 
+/// Returns a layer of four ranks that attend their own shards, as recorded.
+std::shared_ptr<Trace> chunked(LayerSpec& spec, const char* documents) {
+  spec.tokens = {"0-16", "16-32", "32-48", "48-64"};
+  spec.intent = std::string("mask=documents documents=") + documents;
+  return RecordedLayer(spec).record();
+}
+
+TEST(VerifyFittedMaskTest, AttentionWithinShardsMayBeMeantWhereNothingStatesTheMask) {
+  LayerSpec spec = importedLayer();
+  const LayerCheck layer = checkRecognised(chunked(spec, "0-16,16-32,32-48,48-64"));
+  ASSERT_TRUE(layer.hypotheses.reproduced());
+  EXPECT_EQ(layer.hypotheses.reproduced()->mistake, "ring_bypassed");
+  EXPECT_TRUE(layer.keys_may_be_meant);
+  EXPECT_FALSE(layer.isWrong());
+  EXPECT_FALSE(layer.right());
+  const auto declared = chunked(spec, "0-16,16-32,32-48,48-64");
+  declared->add(Note{kDeclaredNote, R"({"mask":"causal"})"});
+  EXPECT_TRUE(checkRecognised(declared).isWrong());
+}
+
+TEST(VerifyFittedMaskTest, ChunksOfOtherHeadsThatCrossShardsAreNoBypassedRing) {
+  LayerSpec spec = importedLayer(), shifted = importedLayer();
+  shifted.tokens = {"0-16", "16-32", "32-48", "48-64"};
+  shifted.intent = "mask=documents documents=0-8,8-24,24-40,40-56,56-64";
+  chunked(spec, "0-16,16-32,32-48,48-64");
+  RecordedLayer own(spec), other(shifted);
+  for (std::int64_t token = 0; token < 64; ++token)
+    std::ranges::copy(other.row(TensorKind::kOut, 0, 1, token),
+                      own.row(TensorKind::kOut, 0, 1, token).begin());
+  const LayerCheck layer = checkRecognised(own);
+  EXPECT_FALSE(layer.hypotheses.reproduced());
+  EXPECT_FALSE(layer.isWrong());
+}
+
 TEST(VerifyFittedMaskTest, RowsThatAttendOtherKeysThanTheirOwnAreWrong) {
   LayerSpec spec = importedLayer();
   RecordedLayer recorded(spec);

@@ -47,6 +47,34 @@ TEST(VerifyLabelsTest, LabelsThatTheLastTokenOfAShardLostAreThoseOfTheShard) {
       << toText(both);
 }
 
+TEST(VerifyLabelsTest, LabelsThatAJobLostAtTheEndsMayBeThoseOfDocuments) {
+  const StepCheck check =
+      twoShards("11,12,13,-100", "15,16,17,-100", "run command=import dp=1 cp=2\n");
+  EXPECT_TRUE(check.right());
+  EXPECT_NE(toText(check).find("whether documents end there is not declared"), std::string::npos)
+      << toText(check);
+}
+
+/// Returns the check of three sequences of two shards that each begin with id 1 and end with id 2.
+StepCheck markedShards(const std::string& last_label) {
+  const auto rows = [](const std::string& row) { return row + "," + row + "," + row; };
+  const std::string inputs = rows("1,11,12,13"), labels = rows("11,12,13," + last_label);
+  return checkStep(*makeTrace("run cp=2\nintent mask=causal loss=mean_over_targets\n"
+                              "group cp 0,1\nshard input_ids rank=0 tokens=0-4\n"
+                              "shard input_ids rank=1 tokens=4-8\n"
+                              "tensor buffer.input_ids rank=0 shape=3x4 values=" +
+                              inputs + "\ntensor buffer.input_ids rank=1 shape=3x4 values=" +
+                              inputs + "\ntensor buffer.labels rank=0 shape=3x4 values=" + labels +
+                              "\ntensor buffer.labels rank=1 shape=3x4 values=" + labels + "\n"),
+                   0);
+}
+
+TEST(VerifyLabelsTest, DocumentsAsLongAsShardsBeginOrEndWithAMarker) {
+  EXPECT_TRUE(markedShards("-100").labels.areNextTokens()) << "nothing predicts the first token";
+  EXPECT_TRUE(markedShards("2").labels.areNextTokens()) << "no input is the last label";
+  EXPECT_FALSE(markedShards("12").labels.areNextTokens());
+}
+
 TEST(VerifyLabelsTest, LabelsMissingAtTheEndsAreNotWrongIfOthersMissToo) {
   const StepCheck check = twoShards("-100,12,13,-100", "15,16,17,-100");
   EXPECT_TRUE(check.right());

@@ -97,6 +97,10 @@ Finding ofTensor(const LayerCheck& layer, const TensorCheck& wrong) {
     finding.title = "The layer is what " + mistake->mistake + " gives";
     if (!mistake->how.empty())
       finding.evidence += " It is what this mistake gives if " + mistake->how + ".";
+    if (layer.keys_may_be_meant)
+      finding.evidence +=
+          " That these keys were not meant is inferred from the labels: chunks or strands as long "
+          "as shards give the same. ringscope.record(…, declare={\"mask\": …}) settles it.";
     if (!layer.hypotheses.assumed.empty()) finding.evidence += " " + layer.hypotheses.assumed + ".";
   }
   return finding;

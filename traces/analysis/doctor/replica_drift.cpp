@@ -88,10 +88,28 @@ ReplicaDrift drift(const ByParameter& parameters) {
   return result;
 }
 
+/// Reports whether each parameter of a training step is the same on all ranks of each cp group.
+bool agreeWithinCpGroups(const Trace& trace, const ByParameter& parameters,
+                         std::int32_t train_step) {
+  for (const auto& [slice, ranks] : parameters) {
+    if (slice.train_step != train_step) continue;
+    std::map<GroupId, std::uint64_t> hashes;
+    for (const TensorRecord* tensor : ranks) {
+      const GroupRecord* cp = trace.groupContaining(tensor->rank, GroupAxis::kCp);
+      if (!cp || hashes.emplace(cp->id, tensor->hash).first->second != tensor->hash) return false;
+    }
+    if (hashes.size() == ranks.size()) return false;  // each rank is a cp group of its own
+  }
+  return true;
+}
+
 }  // namespace
 
 ReplicaDrift readDrift(const Trace& trace, TensorKind kind) {
-  ReplicaDrift result = drift(collect(trace, kind));
+  const ByParameter parameters = collect(trace, kind);
+  ReplicaDrift result = drift(parameters);
+  result.between_replicas = result.differing > 0 && result.differing == result.parameters &&
+                            agreeWithinCpGroups(trace, parameters, result.first->place.train_step);
   result.unnamed = std::ranges::count_if(trace.tensors(), [&](const TensorRecord& tensor) {
     return tensor.tensor.kind == kind && isPartition(tensor.tensor.name);
   });

@@ -15,7 +15,9 @@ struct ReplicaDrift {
   WorldRank like;              ///< the group's first rank, with which the others are compared
   std::vector<WorldRank> odd;  ///< who is unlike most of the group in it; empty: a tie
   std::int64_t unnamed = 0;    ///< tensors that were not compared, because they have no name
-  double ratio = 1;            ///< largest against smallest abs_max of one parameter
+  /// All of them differ, and none within a cp group. Local SGD averages weights in later steps.
+  bool between_replicas = false;
+  double ratio = 1;  ///< largest against smallest abs_max of one parameter
 };
 
 /// Leaves out parameters that ranks do not hold as replicas (own_parameters.h).

@@ -165,7 +165,8 @@ std::optional<Finding> unknownMistake(const Readings& readings) {
   const Trace& trace = readings.trace();
   const DiffRecord* wrong = firstDivergence(trace);
   const ReplicaDrift weights = readDrift(trace, TensorKind::kWeight);
-  if (weights.first && (!wrong || weights.first->place.train_step < wrong->place.train_step))
+  if (weights.first && !weights.between_replicas &&
+      (!wrong || weights.first->place.train_step < wrong->place.train_step))
     return driftOf(weights, readDrift(trace, TensorKind::kGradient));
   if (!wrong) return unknownNumber(readings);
   Finding finding;

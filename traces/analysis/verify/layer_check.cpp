@@ -12,6 +12,8 @@
 #include "traces/analysis/verify/recompute/selection.h"
 #include "traces/format/core/error.h"
 #include "traces/format/core/prose.h"
+#include "traces/format/schema/declared.h"
+#include "traces/format/trace/recorder_request.h"
 
 namespace ringscope::traces {
 
@@ -33,6 +35,9 @@ double LayerCheck::worstRatio() const {
 }
 
 namespace {
+
+/// Mistakes are tried on each further KV head with this part of a layer's work.
+constexpr double kWorkOfOtherHead = 1.0 / 8;
 
 /// Replaces checks by others of the same tensors that are nearer to what was recorded.
 void takeNearer(std::vector<TensorCheck>& checks, const std::vector<TensorCheck>& others) {
@@ -87,6 +92,40 @@ void leaveOutVagueGradients(LayerCheck& check) {
       "recorded states which was meant");
 }
 
+/// Reports whether nothing but labels says which keys the attention of a job was meant to attend.
+bool isMaskInferred(const Trace& trace) {
+  const nlohmann::json& declared = trace.note(kDeclaredNote);
+  return hasRecognisedAttention(trace) && !(declared.is_object() && declared.contains("mask"));
+}
+
+/// Reports whether a layer with this mistake is attention of other keys than were inferred. Models
+/// attend within chunks, or tokens of parallel strands, on purpose.
+bool attendsOtherKeys(const HypothesisCheck& mistake) {
+  constexpr const char* kOfKeys[] = {"ring_bypassed", "no_skip_future_block",
+                                     "causal_on_every_block"};
+  return std::ranges::count(kOfKeys, mistake.mistake) > 0;
+}
+
+/// Reports whether a mistake that gives the worst KV head gives the others too, where they are
+/// wrong in the same token.
+bool givesAllHeads(const Trace& trace, const LayerTensors& layer, const AttentionMask& mask,
+                   const LayerCheck& check, double work) {
+  const std::string& mistake = check.hypotheses.reproduced()->mistake;
+  const auto out = std::ranges::find(check.tensors, TensorKind::kOut, &TensorCheck::kind);
+  if (out == check.tensors.end()) return true;
+  std::set<std::int64_t> tried{out->worst.head / layer.groupSize()};
+  for (std::size_t row = 0; row < out->ratios.size(); ++row) {
+    const auto head = static_cast<std::int64_t>(headIndex(layer, check.selection, row));
+    if (!(out->ratios[row] > 1) || !tried.insert(head / layer.groupSize()).second) continue;
+    TensorCheck other = *out;
+    other.worst.head = head;
+    const auto tries =
+        checkHypotheses(trace, layer, check.members, mask, {other}, work * kWorkOfOtherHead);
+    if (!tries.reproduced() || tries.reproduced()->mistake != mistake) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
@@ -122,6 +161,13 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
     check.hypotheses =
         checkHypotheses(trace, found.layer, members, found.mask, check.tensors, work);
   const HypothesisCheck* reproduced = check.hypotheses.reproduced();
+  if (reproduced && isMaskInferred(trace) && attendsOtherKeys(*reproduced)) {
+    check.keys_may_be_meant = givesAllHeads(trace, found.layer, found.mask, check, work);
+    if (!check.keys_may_be_meant) {
+      check.hypotheses = {};
+      reproduced = nullptr;
+    }
+  }
   if (reproduced && reproduced->may_be_meant) {
     check.tensors.clear();
     check.skipped.push_back("the recorded output agrees with attention in which " +

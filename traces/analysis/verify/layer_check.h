@@ -27,6 +27,8 @@ struct LayerCheck {
   StatedBy stated_by = StatedBy::kNobody;    ///< source of the meant scale
   ScoreRule scores;                          ///< with which `tensors` were computed
   bool fitted_sinks = false;
+  /// It is wrong only if the mask is the inferred one, since other keys alone explain it.
+  bool keys_may_be_meant = false;
   bool within_documents = false;  ///< for kOther: documents that positions show
   bool vague_scores = false;      ///< 16-bit out agrees with the default scale, and with others
   /// Its attention is inferred, and is not that of other layers.
@@ -38,6 +40,7 @@ struct LayerCheck {
   /// The worst of all tensors; 0 when nothing was compared.
   double worstRatio() const;
   bool right() const { return worstRatio() <= 1 && !unlike_other_layers; }
+  bool isWrong() const { return !right() && !keys_may_be_meant; }
 };
 
 /// Returns sentences that say why the recorded values of a layer cannot be computed again; none

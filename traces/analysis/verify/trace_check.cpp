@@ -68,6 +68,7 @@ nlohmann::json toJson(const LayerCheck& layer) {
   for (const TensorCheck& tensor : layer.tensors) json["tensors"].push_back(toJson(tensor));
   if (!layer.widened.empty()) json["limits_widened"] = layer.widened;
   if (!layer.fits_words.empty()) json["attention"] = layer.fits_words;
+  if (layer.keys_may_be_meant) json["keys_may_be_meant"] = true;
   if (layer.unlike_other_layers) json["unlike_other_layers"] = true;
   if (layer.worstRatio() > 1) json["hypotheses"] = toJson(layer.hypotheses);
   return json;
@@ -83,10 +84,11 @@ std::string timesLimit(double ratio) {
   return describeRatio(ratio) + " its limit";
 }
 
-std::string toText(const TensorCheck& tensor) {
+/// `wrong`: the mark of a tensor that is beyond its limit.
+std::string toText(const TensorCheck& tensor, const char* wrong) {
   const RowError& worst = tensor.worst;
   const bool right = worst.ratio() <= 1;
-  std::string text = std::string("  ") + (right ? "✓ " : "✗ ") + name(tensor.kind) + ": " +
+  std::string text = std::string("  ") + (right ? "✓ " : wrong) + name(tensor.kind) + ": " +
                      timesLimit(worst.ratio()) + " in the worst of " +
                      describeCount(tensor.rows, "row");
   if (!right)
@@ -135,7 +137,12 @@ std::string toText(const LayerCheck& layer) {
       "step " + std::to_string(layer.pass.train_step) + " › layer " + toString(layer.pass.layer) +
       (layer.pass.microbatch > 0 ? " › microbatch " + std::to_string(layer.pass.microbatch) : "") +
       " › " + ranksOf(layer.members) + "\n";
-  for (const TensorCheck& tensor : layer.tensors) text += toText(tensor);
+  for (const TensorCheck& tensor : layer.tensors)
+    text += toText(tensor, layer.keys_may_be_meant ? "– " : "✗ ");
+  if (layer.keys_may_be_meant)
+    text +=
+        "  – which keys were meant is inferred from the labels; "
+        "ringscope.record(…, declare={\"mask\": …}) states it\n";
   const bool said = layer.fits == AttentionFits::kNothing && !layer.skipped.empty();
   if (!layer.fits_words.empty() && !said)
     text += (layer.unlike_other_layers ? "  ✗ unlike other layers, " : "  – ") + layer.fits_words +
@@ -222,7 +229,7 @@ std::int64_t TraceCheck::compared() const {
 }
 
 bool TraceCheck::right() const {
-  return std::ranges::all_of(layers, [](const LayerCheck& layer) { return layer.right(); }) &&
+  return std::ranges::none_of(layers, &LayerCheck::isWrong) &&
          std::ranges::all_of(steps, &StepCheck::right);
 }
 
@@ -273,7 +280,8 @@ std::string toText(const TraceCheck& check) {
   if (check.compared() == 0) return text + "– Nothing could be recomputed\n";
   if (!check.right()) return text + "✗ Some of it is not what was meant\n";
   const auto is_unjudged = [](const LayerCheck& layer) {
-    return layer.fits == AttentionFits::kNothing || layer.tensors.empty();
+    return layer.fits == AttentionFits::kNothing || layer.tensors.empty() ||
+           layer.keys_may_be_meant;
   };
   const std::int64_t unjudged = std::ranges::count_if(check.layers, is_unjudged);
   if (unjudged == 0) return text + "✓ All that could be recomputed is within rounding\n";

@@ -94,7 +94,6 @@ bool areEqualWithoutSum(const Trace& trace) {
   const auto gradient = std::ranges::find_if(trace.tensors(), [](const TensorRecord& tensor) {
     return tensor.tensor.kind == TensorKind::kGradient;
   });
-  if (gradient == trace.tensors().end()) return false;
   const Reduction reduction = reductionIn(trace, gradient->place.train_step);
   return reduction == Reduction::kNone || reduction == Reduction::kOverDp;
 }
@@ -107,11 +106,9 @@ RuleResult judgeEqualRanks(const Readings& readings) {
         "needs cp ranks with different tokens: no reduction of gradients over them was recorded, "
         "and theirs are equal without one");
   Finding f = missingCpGradReduceFinding(
-      "No reduction of gradients over the cp ranks was recorded; theirs are equal, "
-      "and that of " +
+      "No reduction of gradients over the cp ranks was recorded; theirs are equal, and that of " +
           scale.head.parameter + " is " + describeSignificant(scale.head.factor, 4) +
-          " times the one that follows from the recorded logits and labels of all "
-          "ranks.",
+          " times the one that follows from the recorded logits and labels of all ranks.",
       true);
   f.place = {scale.train_step, Layer::none(), Direction::kBackward, {}};
   f.buffer = "grad." + scale.head.parameter;
@@ -126,10 +123,12 @@ RuleResult checkMissingCpGradReduce(const Readings& readings) {
   const ReplicaDrift grads = readDrift(trace, TensorKind::kGradient);
   if (grads.parameters == 0) return notObservable("needs the hashes of gradients after the sync");
   if (grads.differing == 0 && areEqualWithoutSum(trace)) return judgeEqualRanks(readings);
-  if (grads.differing == 0 && grads.unnamed > 0)
+  if (grads.differing == 0 && grads.unnamed == 0) return clear();
+  if (grads.differing == 0)
     return undecided("needs the names of " + describeCount(grads.unnamed, "gradient") +
                      " that are of no parameter of the model that was recorded");
-  if (grads.differing == 0) return clear();
+  if (grads.between_replicas)
+    return undecided("needs a sum over dp: only dp ranks differ, as in local SGD");
   if (areSummedInUpdate(trace, grads))
     return undecided("needs the gradients that the optimizer sums: the updated weights agree");
   return found(missingCpGradReduceFinding(grads, readDrift(trace, TensorKind::kWeight),

@@ -5,6 +5,7 @@
 
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/capture_advice.h"
+#include "traces/format/trace/framework.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -26,12 +27,17 @@ std::string wrongWords(const LabelCounts& counts) {
 
 }  // namespace
 
+bool LabelCheck::mayBeDocuments() const {
+  return !stated && counts.wrong == 0 && counts.sure == 0;
+}
+
 bool LabelCheck::isWrong() const {
-  return std::ranges::any_of(hypotheses, &Hypothesis::reproduces);
+  return std::ranges::any_of(hypotheses, &Hypothesis::reproduces) && !mayBeDocuments();
 }
 
 LabelCheck checkLabels(const Trace& trace, std::int32_t train_step) {
   LabelCheck check;
+  check.stated = !isForeign(trace);
   for (const auto& members : sequenceGroups(trace))
     if (const auto tokens = SequenceTokens::of(trace, train_step, members))
       check.counts += countLabels(*tokens, trace.intent(train_step, members.front()),
@@ -65,8 +71,13 @@ std::string toText(const LabelCheck& check) {
   std::string text = std::string(check.isWrong() ? "  ✗" : "  –") +
                      " labels: " + wrongWords(check.counts),
               excluded;
-  if (!check.isWrong()) text += "; which ones were meant is not recorded";
-  if (!check.isWrong() && !check.hypotheses.empty())
+  const bool reproduced =
+      std::ranges::any_of(check.hypotheses, &LabelCheck::Hypothesis::reproduces);
+  if (!check.isWrong())
+    text += reproduced ? "; whether documents end there is not declared "
+                         "(declare={\"positions\": …})"
+                       : "; which ones were meant is not recorded";
+  if (!reproduced && !check.hypotheses.empty())
     text += ", and no mistake that was tried gives them";
   text += "\n";
   for (const LabelCheck::Hypothesis& tried : check.hypotheses)

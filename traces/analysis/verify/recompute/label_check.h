@@ -20,11 +20,14 @@ struct LabelCheck {
     bool reproduces() const { return unlike == 0; }
   };
   LabelCounts counts;   ///< counts of all cp groups together
+  bool stated = false;  ///< a run of RingScope states whether sequences go on
   std::string skipped;  ///< reason why no label was compared; empty otherwise
   std::vector<Hypothesis>
       hypotheses;  ///< likeliest first; only if a label is lost or is not the next token
 
   bool areNextTokens() const { return counts.wrong + counts.lost == 0; }
+  /// Reports whether documents that end with the shards would have these labels as well.
+  bool mayBeDocuments() const;
   bool isWrong() const;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "traces/format/schema/token_runs.h"
 #include "traces/plan/shard_layout.h"
@@ -33,13 +34,42 @@ class LabelCounter {
     for (const RankTokens& rank : all_.ranks())
       for (std::size_t row = 0; row < rank.rows(); ++row)
         for (std::size_t i = 0; i < rank.tokens.size(); ++i) readToken(rank, row, i);
+    excuseEndsOfDocuments();
     readOtherCuts();
     return counts_;
   }
 
  private:
+  /// Ids that show whether shards end where documents do.
+  struct BorderIds {
+    std::set<double> behind_lost;  ///< of the tokens behind lost labels
+    std::set<double> wrong;        ///< that labels have instead of the next token
+    std::set<double> labels, inputs;
+  };
+
+  /// Leaves lost and wrong labels undeclared where documents are as long as shards: all begin with
+  /// one token that is never predicted, or end with one that is never an input.
+  void excuseEndsOfDocuments() {
+    constexpr std::int64_t kFewest = 3;  // places: fewer may have one token by chance
+    const auto is_marker = [](const std::set<double>& ids, const std::set<double>& others) {
+      return ids.size() == 1 && !others.contains(*ids.begin());
+    };
+    if (counts_.sure > 0) return;
+    if (counts_.lost >= kFewest && is_marker(ids_.behind_lost, ids_.labels)) {
+      counts_.undeclared += counts_.lost;
+      counts_.lost = 0;
+    }
+    if (counts_.wrong >= kFewest && counts_.wrong_within == 0 &&
+        is_marker(ids_.wrong, ids_.inputs)) {
+      counts_.undeclared += counts_.wrong;
+      counts_.targets -= counts_.wrong;
+      counts_.wrong = 0;
+    }
+  }
+
   void readToken(const RankTokens& rank, std::size_t row, std::size_t i) {
     const double label = rank.label(row, i);
+    ids_.inputs.insert(rank.id(row, i));
     const bool last = i + 1 == rank.tokens.size();
     counts_.inner += !last;
     if (!last && i > 0 && rank.label(row, i - 1) >= 0 && rank.label(row, i + 1) >= 0) {
@@ -48,6 +78,7 @@ class LabelCounter {
     }
     if (label < 0) return readIgnored(rank, row, i, last);
     ++counts_.labels;
+    ids_.labels.insert(label);
     const TokenIndex next = rank.tokens[i].next();
     // A roll of the shard gives its last token the first one.
     counts_.unlike_local += label != rank.id(row, last ? 0 : i + 1);
@@ -58,6 +89,7 @@ class LabelCounter {
       counts_.within += same_rank;
       if (label != *right) {
         ++counts_.wrong;
+        ids_.wrong.insert(label);
         counts_.wrong_within += same_rank;
         if (counts_.first.isNone()) counts_.first = rank.rank;
       }
@@ -105,6 +137,9 @@ class LabelCounter {
                                     meant_->positions == PositionRule::kWholeSequence);
     const bool may_end = !declared || (!is_sure && restarted_.at(row, token.next()));
     ++(may_end ? counts_.undeclared : counts_.lost);
+    counts_.sure += !may_end && is_sure;
+    if (const auto behind = all_.id(token.next(), row); behind && !may_end)
+      ids_.behind_lost.insert(*behind);
     if (counts_.first.isNone()) counts_.first = rank.rank;
   }
 
@@ -148,6 +183,7 @@ class LabelCounter {
   const IntentRecord* meant_;
   const RestartedPositions& restarted_;
   LabelCounts counts_;
+  BorderIds ids_;
 };
 
 }  // namespace
@@ -162,7 +198,7 @@ LabelCounts& LabelCounts::operator+=(const LabelCounts& more) {
   for (const auto count :
        {&LabelCounts::labels, &LabelCounts::targets, &LabelCounts::wrong, &LabelCounts::within,
         &LabelCounts::wrong_within, &LabelCounts::unlike_local, &LabelCounts::lost,
-        &LabelCounts::undeclared, &LabelCounts::inner, &LabelCounts::left_out,
+        &LabelCounts::sure, &LabelCounts::undeclared, &LabelCounts::inner, &LabelCounts::left_out,
         &LabelCounts::between, &LabelCounts::alone})
     this->*count += more.*count;
   of_sequence += more.of_sequence;

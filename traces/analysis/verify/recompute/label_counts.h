@@ -34,6 +34,7 @@ struct LabelCounts {
   Balance cut{};
   std::int64_t lost = 0;        ///< labels ignored at the end of a shard although both neighbours
                                 ///< are not
+  std::int64_t sure = 0;        ///< lost labels of documents or rows that are declared to go on
   std::int64_t undeclared = 0;  ///< labels that are lost unless a document ends there
   std::int64_t inner = 0, left_out = 0;  ///< inner: tokens before the shard's end; left_out: those
                                          ///< without a target

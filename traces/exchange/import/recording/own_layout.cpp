@@ -4,8 +4,7 @@
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
-#include "traces/exchange/import/recording/shared_attention.h"
-#include "traces/exchange/import/recording/tensor_lines.h"
+#include "traces/exchange/import/recording/own_batches.h"
 #include "traces/exchange/import/recording/token_chains.h"
 #include "traces/exchange/import/recording/whole_ids.h"
 #include "traces/format/schema/token_runs.h"
@@ -14,80 +13,6 @@
 
 namespace ringscope::traces {
 namespace {
-
-using Tokens = std::vector<std::int64_t>;
-
-/// The batch of one rank in a training step, from the first microbatch.
-struct OwnBatch {
-  RankLines* rank = nullptr;
-  std::string group;  ///< of its attention
-  std::string order;  ///< of ranks' tokens in its attention, a balance; empty: not recorded
-  const Line* ids_line = nullptr;
-  Tokens ids, targets, positions;  ///< row-major; empty: not recorded
-  std::int64_t ignored = -100;
-
-  /// Reports whether the ids are those of one packed sequence, [T].
-  bool isPacked() const { return ids_line->wholes("shape").size() == 1; }
-  std::int64_t rows() const { return isPacked() ? 1 : ids_line->wholes("shape").front(); }
-  std::int64_t tokens() const { return std::ssize(ids) / rows(); }
-};
-
-/// Reads the batches of all ranks at each training step.
-class BatchReader {
- public:
-  explicit BatchReader(RecordedJob& job) : job_(job) {}
-
-  std::map<std::int32_t, std::vector<OwnBatch>> read() {
-    std::map<std::int32_t, std::vector<OwnBatch>> steps;
-    const auto sharing = groupsBySharedKeys(job_);
-    for (RankLines& rank : job_.ranks) {
-      const bool cut =
-          std::ranges::any_of(rank.lines, [](const Line& line) { return line.kind() == "buffer"; });
-      const auto attention = std::ranges::find_if(rank.lines, isRecognised);
-      const bool is_recognised = attention != rank.lines.end();
-      if (cut || (!is_recognised && !sharing.contains(rank.rank))) return {};
-      std::map<std::int32_t, OwnBatch> own;
-      const std::string group =
-          is_recognised ? attention->part("ring").text("group") : sharing.at(rank.rank);
-      readRank(rank, own);
-      for (auto& [step, batch] : own) {
-        batch.rank = &rank;
-        batch.group = group;
-        if (is_recognised) batch.order = attention->text("order");
-        if (!batch.ids.empty()) steps[step].push_back(std::move(batch));
-      }
-    }
-    return steps;
-  }
-
- private:
-  void readRank(const RankLines& rank, std::map<std::int32_t, OwnBatch>& own) {
-    const TensorLines lines(rank, job_.problems);
-    for (const Line& line : rank.lines) {
-      if (line.whole("microbatch", 0) != 0) continue;
-      OwnBatch& batch = own[line.place(Direction::kForward).train_step];
-      if (line.kind() == "embedding" && !batch.ids_line) {
-        batch.ids_line = lines.of(line.whole("ids"));
-        const auto dims = batch.ids_line ? batch.ids_line->wholes("shape").size() : 0;
-        if (dims != 1 && dims != 2)
-          batch.ids_line = nullptr;
-        else
-          batch.ids = readIntegers(job_, *batch.ids_line, rank.hash);
-      }
-      if (line.kind() == "loss" && !isOfFurtherHead(line) && batch.targets.empty()) {
-        batch.ignored = static_cast<std::int64_t>(
-            std::clamp(line.real("ignore_index").value_or(-100), -1e15, 1e15));
-        if (const Line* targets = lines.of(line.part("tensors").whole("targets")))
-          batch.targets = readIntegers(job_, *targets, rank.hash);
-      }
-      const std::string what = line.text("what");
-      if ((what == "position_ids" || what == "rotary_position_ids") && batch.positions.empty())
-        batch.positions = readIntegers(job_, line, rank.hash);
-    }
-  }
-
-  RecordedJob& job_;
-};
 
 /// Reports whether each target is the token that follows, if ranks have their tokens in a layout.
 bool targetsFollow(const std::vector<OwnBatch>& seats, const ShardLayout& layout) {
@@ -233,6 +158,23 @@ struct Sharing {
   std::optional<ShardLayout> layout;  ///< as the targets show it
 };
 
+/// Reports whether parts of a group have sequences of their own. A rank without targets does not
+/// show which tokens follow its own: copies of a sequence under noise are on ranks of their own.
+/// Two parts with the same tokens are such copies as well.
+bool haveOwnSequences(const std::vector<Sharing>& parts) {
+  std::set<std::vector<Tokens>> sequences;
+  for (const Sharing& part : parts) {
+    if (!part.layout) return false;
+    std::vector<Tokens> sequence;
+    for (const OwnBatch& own : part.seats) {
+      if (std::ranges::count(own.targets, own.ignored) == std::ssize(own.targets)) return false;
+      sequence.push_back(own.ids);
+    }
+    if (!sequences.insert(std::move(sequence)).second) return false;
+  }
+  return true;
+}
+
 /// Returns the parts of a group that share a sequence each. That is the whole group, unless the
 /// targets show equal parts of consecutive ranks or of ranks at equal distances.
 std::vector<Sharing> sharings(const std::vector<OwnBatch>& seats) {
@@ -245,8 +187,7 @@ std::vector<Sharing> sharings(const std::vector<OwnBatch>& seats) {
       for (std::size_t seat = 0; seat < all; ++seat)
         found[consecutive ? seat / size : seat % parts].seats.push_back(seats[seat]);
       for (Sharing& part : found) part.layout = layoutByTargets(part.seats);
-      if (std::ranges::all_of(found, [](const Sharing& part) { return part.layout.has_value(); }))
-        return found;
+      if (parts == 1 ? found.front().layout.has_value() : haveOwnSequences(found)) return found;
     }
   return {{seats, std::nullopt}};
 }
@@ -266,7 +207,7 @@ std::string groupOf(RankLines& rank, const std::vector<OwnBatch>& seats) {
 void addOwnLayout(RecordedJob& job) {
   std::map<RankLines*, std::vector<nlohmann::json>> lines;
   std::set<RankLines*> predicting;
-  for (const auto& [step, batches] : BatchReader(job).read())
+  for (const auto& [step, batches] : readOwnBatches(job))
     for (const OwnBatch& first : batches) {
       const auto members = first.rank->findMembers(first.group);
       if (members.size() < 2 || members.front() != first.rank->rank) continue;

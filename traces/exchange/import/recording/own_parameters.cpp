@@ -2,12 +2,14 @@
 // Parameters of one name that differ between ranks before the first step.
 #include "traces/format/trace/own_parameters.h"
 
+#include <algorithm>
+
 #include "traces/exchange/import/recording/job.h"
 
 namespace ringscope::traces {
 namespace {
 
-/// From this share of all names on, ranks began with other weights, and own no parameters.
+/// From this share of all random parameters on, ranks began with other weights, and own none.
 constexpr double kMostOwn = 0.8;
 
 using Hashes = std::map<std::string, std::string>;  ///< by the name of the parameter
@@ -57,6 +59,14 @@ std::set<std::string> differingNames(std::map<WorldRank, Hashes>& hashes,
   return names;
 }
 
+/// Returns the number of parameters whose contents no other parameter of the rank has. The others
+/// begin with ones or zeros, which are the same on every rank.
+std::int64_t countRandom(const Hashes& all) {
+  std::map<std::string, int> uses;
+  for (const auto& [name, hash] : all) ++uses[hash];
+  return std::ranges::count_if(all, [&](const auto& one) { return uses[one.second] == 1; });
+}
+
 }  // namespace
 
 void addOwnParameters(RecordedJob& job) {
@@ -74,7 +84,7 @@ void addOwnParameters(RecordedJob& job) {
     }
     within_groups = true;
     const Hashes& all = hashes[group.members.front()];
-    if (static_cast<double>(names.size()) <= kMostOwn * static_cast<double>(all.size()))
+    if (static_cast<double>(names.size()) <= kMostOwn * static_cast<double>(countRandom(all)))
       own.names.merge(withModules(names, all));
   }
   // Ranks that began with other weights by mistake are unlike within their cp group too.

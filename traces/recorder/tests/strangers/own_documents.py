@@ -5,7 +5,7 @@ import torch
 import torch.distributed as dist
 
 from borders import Masked, MaskedBlock, Scored, own_rows
-from job import LENGTH
+from job import LENGTH, VOCABULARY
 from right import Gathering
 
 
@@ -63,6 +63,35 @@ class PackedResponses(OwnDocuments):
         kept = labels != -100
         picked = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
         return -((picked * kept).sum(1) / kept.sum(1)).sum() / (2 * self.world)
+
+
+class TwoStreams(FourShards):
+    """Draft training: the second half repeats the tokens of the first, and attends the earlier ones there and itself."""
+
+    def batch(self, step):
+        batch = super().batch(step)
+        for name in ("ids", "labels"):
+            batch[name] = batch[name][:, : LENGTH // 2].repeat(1, 2)
+        return batch
+
+    def allowed(self):
+        token, key = torch.arange(LENGTH)[:, None], torch.arange(LENGTH)
+        return ((token < LENGTH // 2) | (token == key) | (key < token - LENGTH // 2))[None]
+
+    def places(self):
+        return (torch.arange(LENGTH) % (LENGTH // 2)).expand(2, -1)
+
+
+class EndsOfDocuments(FourShards):
+    """Each shard is a document of a row that is attended as one. Its last target ends it and is no input."""
+
+    def sequence(self, step):
+        return super().sequence(step) % (VOCABULARY - 1)
+
+    def batch(self, step):
+        batch = super().batch(step)
+        batch["labels"][:, self.width() - 1 :: self.width()] = VOCABULARY - 1
+        return batch
 
 
 class TurnAdvantages(FourShards):
