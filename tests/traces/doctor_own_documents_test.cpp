@@ -99,6 +99,15 @@ TEST(LabelsTest, ADocumentMayEndWhereTheNextRanksPositionsBeginAgain) {
   };
   EXPECT_EQ(verdict(kGoingOn), Verdict::kFound);
   EXPECT_NE(verdict(kRestarting), Verdict::kFound);
+  const auto of_axes = [](const std::string& row) {
+    return " shape=3x1x4 values=" + row + "," + row + "," + row + "\n";
+  };
+  EXPECT_NE(verdict("tensor position_ids rank=0" + of_axes("0,1,2,3") +
+                    "tensor position_ids rank=1" + of_axes("0,1,2,3")),
+            Verdict::kFound);
+  EXPECT_EQ(verdict("tensor position_ids rank=0" + of_axes("0,1,2,3") +
+                    "tensor position_ids rank=1" + of_axes("4,5,6,7")),
+            Verdict::kFound);
 }
 
 TEST(MissingCpGradReduceTest, AnOptimizerMaySumGradientsInItsStep) {

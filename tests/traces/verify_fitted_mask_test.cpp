@@ -217,6 +217,26 @@ TEST(VerifyFittedMaskTest, ChunksOfOtherHeadsThatCrossShardsAreNoBypassedRing) {
   EXPECT_FALSE(layer.isWrong());
 }
 
+TEST(VerifyFittedMaskTest, AnOutputThatIsAttentionOfAllKeysShowsAnUnstatedMask) {
+  LayerSpec spec = importedLayer();
+  const auto check = [&](const char* intent, bool spoilt) {
+    spec.intent = intent;
+    RecordedLayer layer(spec);
+    if (spoilt) layer.row(TensorKind::kDq, 0, 1, 20)[0] += 1;
+    const auto trace = layer.record();
+    trace->add(Note{kRecorderNote, R"({"attention":"recognised"})"});
+    std::vector<WorldRank> members;
+    for (int rank = 0; rank < trace->worldSize(); ++rank) members.push_back(WorldRank::of(rank));
+    return checkLayer(*trace, {0, Layer::of(0), 0}, members, 1e12);
+  };
+  const LayerCheck right = check("mask=full step=5", false);
+  EXPECT_FALSE(right.tensors.empty());
+  EXPECT_TRUE(right.right());
+  EXPECT_TRUE(check("mask=full step=5", true).isWrong());
+  EXPECT_TRUE(check("mask=causal step=5", false).mask.causal);
+  EXPECT_TRUE(check("mask=documents documents=0-24,24-64 step=5", true).tensors.empty());
+}
+
 TEST(VerifyFittedMaskTest, RowsThatAttendOtherKeysThanTheirOwnAreWrong) {
   LayerSpec spec = importedLayer();
   RecordedLayer recorded(spec);

@@ -111,19 +111,21 @@ std::optional<Finding> standardOf(const Trace& trace, std::int32_t train_step,
         break;
       }
     if (members.size() < 2 || ranks != members.size()) continue;
-    return Finding{.confidence = Confidence::kLikely,
-                   .title = "Each rank normalises " + part.name + " by its own tokens",
-                   .place = {train_step},
-                   .rank = members.front(),
-                   .buffer = part.name,
-                   .evidence = "When backward begins, " + part.name +
-                               " has the mean 0 and the standard deviation 1 " + words +
-                               (part.mask.empty() ? "" : ", under the mask " + part.mask) +
-                               ": every rank took the mean and the deviation of its own shard.",
-                   .remedy =
-                       "Sum the values, their squares and the number of tokens over the cp "
-                       "ranks before the mean and the deviation are taken, or normalise "
-                       "before the batch is cut."};
+    return Finding{
+        .confidence = Confidence::kLikely,
+        .title = "Each rank normalises " + part.name + " by its own tokens",
+        .place = {train_step},
+        .rank = members.front(),
+        .buffer = part.name,
+        .evidence = "When backward begins, " + part.name +
+                    " has the mean 0 and the standard deviation 1 " + words +
+                    (part.mask.empty() ? "" : ", under the mask " + part.mask) +
+                    ": every rank took the mean and the deviation of its own shard. This "
+                    "assumes that a shard is no unit of the data, as a frame is.",
+        .remedy =
+            "Sum the values, their squares and the number of tokens over the cp "
+            "ranks before the mean and the deviation are taken, or normalise "
+            "before the batch is cut."};
   }
   return std::nullopt;
 }

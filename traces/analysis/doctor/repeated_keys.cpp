@@ -107,23 +107,17 @@ Finding findingAt(const Place& place, const std::vector<WorldRank>& members, std
 
 std::optional<Finding> keysCountedOnEveryRank(const Trace& trace) {
   if (!isForeign(trace) || lacksGroups(trace)) return std::nullopt;
-  for (const auto& members : sequenceGroups(trace))
-    for (const bool tokens_first : {false, true}) {
-      std::size_t before = 0;  // common tokens of the attention before
-      for (const Place& place : firstAttentions(trace, 2)) {
+  for (const Place& place : firstAttentions(trace, 2))
+    for (const auto& members : sequenceGroups(trace))
+      for (const bool tokens_first : {false, true}) {
         const auto ranks = readBlocksAt(trace, place, members, tokens_first);
         if (ranks.size() < 2) continue;
         const std::size_t common = commonTokens(ranks);
-        // Tokens of each rank that begin alike, as of cameras, are unlike behind the first
-        // attention.
-        const bool stays = before > 0 && common == before;
-        before = common;
         if (common >= kFewCommonTokens &&
-            (stays || haveCommonBesideOwn(trace, place.train_step, ranks, common)) &&
+            haveCommonBesideOwn(trace, place.train_step, ranks, common) &&
             countsOnEveryRank(ranks, common, rowTolerance(trace, place)))
           return findingAt(place, members, common);
       }
-    }
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include "traces/analysis/doctor/readings.h"
 #include "traces/analysis/verify/layer_check.h"
+#include "traces/analysis/verify/recompute/label_counts.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/trace/own_tokens.h"
 
@@ -54,6 +55,18 @@ const TensorRecord* positionsOfAxes(const Trace& trace, std::int32_t train_step,
   return is_own && haveText(trace, *ids) ? ids : nullptr;
 }
 
+/// Reports whether labels show that documents are as long as shards: positions begin again on every
+/// rank, and the last token of each shard has no target.
+bool haveOwnDocuments(const Trace& trace, std::int32_t train_step,
+                      const std::vector<WorldRank>& members) {
+  const RestartedPositions restarted(trace, train_step, members);
+  const auto tokens = SequenceTokens::of(trace, train_step, members);
+  if (!tokens || !restarted.onEveryRank()) return false;
+  const LabelCounts counts =
+      countLabels(*tokens, trace.intent(train_step, members.front()), restarted);
+  return counts.undeclared > 0 && counts.wrong + counts.lost == 0 && counts.unlike_local == 0;
+}
+
 }  // namespace
 
 std::optional<Finding> equalPositionsOfAxes(const Readings& readings) {
@@ -66,6 +79,7 @@ std::optional<Finding> equalPositionsOfAxes(const Readings& readings) {
   for (const LayerCheck& layer : readings.layers()) {
     if (!isCausalAcrossRanks(trace, layer)) continue;
     const std::int32_t train_step = layer.pass.train_step;
+    if (haveOwnDocuments(trace, train_step, layer.members)) continue;
     const TensorRecord* first = positionsOfAxes(trace, train_step, layer.members.front());
     for (const WorldRank rank : layer.members) {
       const TensorRecord* ids = positionsOfAxes(trace, train_step, rank);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "traces/analysis/verify/hypotheses/hypothesis_check.h"
+#include "traces/analysis/verify/recompute/dropped_part.h"
 #include "traces/analysis/verify/recompute/meant_attention.h"
 #include "traces/analysis/verify/recompute/precision.h"
 #include "traces/analysis/verify/recompute/selection.h"
@@ -126,6 +128,21 @@ bool givesAllHeads(const Trace& trace, const LayerTensors& layer, const Attentio
   return true;
 }
 
+/// Finds the mask of recognised attention of which nothing states it. All rows of the recorded
+/// output must agree with attention of all keys, or of all earlier keys.
+std::optional<AttentionMask> shownMask(const Trace& trace, const LayerTensors& layer, double work) {
+  if (!layer.blocking.empty() || !layer.complete(TensorKind::kOut) ||
+      !hasRecognisedAttention(trace))
+    return std::nullopt;
+  for (const bool causal : {false, true}) {
+    const AttentionMask mask{causal, 0, false, {}};
+    std::vector<std::string> left_out;
+    const Selection selection = selectRows(layer, mask, false, work, left_out);
+    if (comparedOut(trace, layer, selection, mask).worst.ratio() <= 1) return mask;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
@@ -137,11 +154,17 @@ LayerCheck checkLayer(const Trace& trace, const LayerPass& pass,
   const IntentRecord* intent =
       members.empty() ? nullptr
                       : trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch);
-  check.skipped = hindrances(trace, layer, intent);
+  const auto shown = intent ? std::nullopt : shownMask(trace, layer, work);
+  if (!shown) check.skipped = hindrances(trace, layer, intent);
   if (!check.skipped.empty()) return check;
   check.skipped = layer.missing;
+  if (shown)
+    check.skipped.push_back(std::string("the recorded output shows the mask: it agrees with "
+                                        "attention of all ") +
+                            (shown->causal ? "earlier keys" : "keys"));
   const bool backward = layer.complete(TensorKind::kDout);
-  const AttentionMask mask = AttentionMask::of(*intent);
+  const AttentionMask mask = shown ? *shown : AttentionMask::of(*intent);
+  check.mask = mask;
   check.selection = selectRows(layer, mask, backward, work, check.skipped);
   const Widening widening = limitWidening(trace, layer);
   check.widened = widening.reason;

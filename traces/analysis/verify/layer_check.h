@@ -17,6 +17,7 @@ struct LayerCheck {
   LayerPass pass;
   std::vector<WorldRank> members;
   Selection selection;               ///< what was computed
+  AttentionMask mask;                ///< that was meant, or that the recorded output shows
   std::vector<TensorCheck> tensors;  ///< in the order out, lse, dq, dk, dv; those that could be
   std::vector<std::string> skipped;  ///< sentences: what was not computed or compared, and why
   /// Whether recorded out agrees with another attention than is stated; `tensors` are compared with

@@ -64,16 +64,16 @@ class Convolutions:
             "tokens": given.shape[-1] - (0 if padded else before),
             "before": before,
             "begins_with_zeros": padded or not bool(head.any()),
-            "least": head.numel() * max(1, head.element_size() // 2),
+            "elements": head.numel(),
             "place": place,
         })  # fmt: skip
 
     @observer
     def ended(self):
-        """Writes the calls of a forward pass when it has ended. A message of half the bytes of the earlier tokens may
-        have brought them, because jobs send narrower types."""
+        """Writes the calls of a forward pass when it has ended. A message with a byte for each element of the earlier
+        tokens may have brought them, because jobs send narrower types."""
         largest = 0 if self.collectives is None else self.collectives.largest_message
         for call in self._calls:
-            place, least = call.pop("place"), call.pop("least")
-            self.session.line("convolution", **place, **call, tail_moved=largest >= least)
+            place, elements = call.pop("place"), call.pop("elements")
+            self.session.line("convolution", **place, **call, tail_moved=largest >= elements)
         self._calls = []

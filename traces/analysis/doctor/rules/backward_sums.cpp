@@ -180,9 +180,7 @@ DqReading readDq(const Trace& trace, const LayerPass& pass, const std::vector<Wo
   const auto blocks = tokensOfBlocks(trace, layer, members);
   reading.is = dq->worst.ratio() <= kClear ? DqIs::kOfMerged : DqIs::kNeither;
   if (!blocks.empty() && (reading.is == DqIs::kNeither || tells))
-    measureDq(reading, trace, layer, check.selection, blocks,
-              AttentionMask::of(
-                  *trace.intent(pass.train_step, members.front(), pass.layer, pass.microbatch)));
+    measureDq(reading, trace, layer, check.selection, blocks, check.mask);
   return reading;
 }
 

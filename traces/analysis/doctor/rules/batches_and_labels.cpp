@@ -51,7 +51,9 @@ RuleResult byLabels(const Readings& readings) {
         labels.place, labels.rank,
         "Labels are the next tokens, save " + std::to_string(labels.wrong) +
             " whose next token another rank of the group holds: that one has "
-            "other sequences.",
+            "other sequences. This assumes that a shard's last target is the next shard's first "
+            "token. If each shard is a sequence, declare={\"positions\": \"each_document\"} says "
+            "so.",
         Confidence::kLikely));
   return notObservable("needs the hash of each rank's whole batch (batch.input_ids)");
 }
@@ -177,6 +179,10 @@ RuleResult checkSameBatchOnDpRanks(const Trace& trace) {
 }
 
 // shift_labels_per_shard: a label is the next token of the shard and not of the sequence.
+constexpr const char* kAssumedDocuments =
+    " This assumes that no document ends with a shard. If some do, "
+    "declare={\"positions\": \"each_document\"} says so.";
+
 RuleResult checkShiftLabelsPerShard(const Readings& readings) {
   const LabelReading& labels = readings.labels();
   if (labels.are == LabelsAre::kUnknown || labels.are == LabelsAre::kOfOtherBatches ||
@@ -200,7 +206,7 @@ RuleResult checkShiftLabelsPerShard(const Readings& readings) {
                    "that are tokens of a later chunk: " +
                        std::to_string(labels.wrong) +
                        "; last tokens of a shard that lost theirs: " + std::to_string(labels.lost) +
-                       ".",
+                       "." + (labels.wrong == 0 ? kAssumedDocuments : ""),
        .remedy = "Shift labels once for the whole sequence, before it is cut, and shard them with "
                  "the tokens: buffers=[input_ids, labels, …]; give the model shift_labels rather "
                  "than labels to shift."});

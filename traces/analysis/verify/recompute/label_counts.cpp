@@ -87,7 +87,10 @@ class LabelCounter {
       const bool same_rank = all_.find(next).rank == &rank;
       ++counts_.targets;
       counts_.within += same_rank;
-      if (label != *right) {
+      if (label != *right && last && meant_ && meant_->positions == PositionRule::kEachDocument) {
+        ++counts_.undeclared;  // a document may end there, with a target that is no input
+        --counts_.targets;
+      } else if (label != *right) {
         ++counts_.wrong;
         ids_.wrong.insert(label);
         counts_.wrong_within += same_rank;

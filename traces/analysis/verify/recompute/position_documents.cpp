@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "traces/analysis/verify/recompute/restarted_positions.h"
 #include "traces/format/trace/own_tokens.h"
 
 namespace ringscope::traces {
@@ -23,14 +24,17 @@ PositionDocuments documentsByPositions(const Trace& trace, const LayerTensors& l
   const auto& parts = layer.tensors.find(TensorKind::kQ);
   if (parts == layer.tensors.end()) return {};
   PositionDocuments found;
+  bool has_axes = false;  // positions of images do not go on by 1
   for (const RankTensor& part : parts->second) {
     const auto* record =
         trace.findTensor({TensorKind::kPositionIds}, {layer.pass.train_step}, part.rank);
-    const auto values = record ? trace.values(*record) : std::nullopt;
+    auto values = record ? trace.values(*record) : std::nullopt;
     const std::int64_t rows = record && !record->shape.empty() ? record->shape.back() : 0;
     const auto tokens =
         ownTokens(trace, layer.pass.train_step, part.rank, rows, layer.pass.microbatch);
     if (!values || rows == 0 || std::ssize(*values) < rows) return {};
+    has_axes = has_axes || record->shape.size() > 2;
+    values = positionsOverAxes(*record, *std::move(values));
     found.entries_differ = found.entries_differ || rowsDiffer(*values, rows);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const auto at = std::ranges::lower_bound(layer.tokens, tokens[i]);
@@ -47,7 +51,7 @@ PositionDocuments documentsByPositions(const Trace& trace, const LayerTensors& l
     if (position[t] == 0) {
       found.within_shard = found.within_shard || !begins_shard;
       documents.push_back({token, token + 1});
-    } else if (t == 0 || position[t] != position[t - 1] + 1) {
+    } else if (t == 0 || (!has_axes && position[t] != position[t - 1] + 1)) {
       return {};
     } else {
       documents.back().end = token + 1;

@@ -11,8 +11,12 @@
 
 namespace ringscope::traces {
 
+/// Returns position ids, of which those of several axes, [axes, B, S], become the largest of the
+/// axes, [B, S].
+std::vector<double> positionsOverAxes(const TensorRecord& ids, std::vector<double> values);
+
 /// The tokens of a sequence at which recorded position ids begin again from 0. A document may begin
-/// there. Position ids of several axes are left out.
+/// there. Position ids of several axes begin again where those of all axes do.
 class RestartedPositions {
  public:
   RestartedPositions(const Trace& trace, std::int32_t train_step,
