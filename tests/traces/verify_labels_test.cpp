@@ -48,8 +48,8 @@ TEST(VerifyLabelsTest, LabelsThatTheLastTokenOfAShardLostAreThoseOfTheShard) {
 }
 
 TEST(VerifyLabelsTest, LabelsThatAJobLostAtTheEndsMayBeThoseOfDocuments) {
-  const StepCheck check =
-      twoShards("11,12,13,-100", "15,16,17,-100", "run command=import dp=1 cp=2\n");
+  const StepCheck check = twoShards("11,12,13,-100", "15,16,17,-100",
+                                    "run command=import dp=1 cp=2\nnote framework \"pytorch\"\n");
   EXPECT_TRUE(check.right());
   EXPECT_NE(toText(check).find("whether documents end there is not declared"), std::string::npos)
       << toText(check);

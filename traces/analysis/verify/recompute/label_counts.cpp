@@ -47,8 +47,8 @@ class LabelCounter {
     std::set<double> labels, inputs;
   };
 
-  /// Leaves lost and wrong labels undeclared where documents are as long as shards: all begin with
-  /// one token that is never predicted, or end with one that is never an input.
+  /// Leaves lost and wrong labels undeclared where documents are as long as shards. All documents
+  /// begin with one token that is never predicted, or end with one that is never an input.
   void excuseEndsOfDocuments() {
     constexpr std::int64_t kFewest = 3;  // places: fewer may have one token by chance
     const auto is_marker = [](const std::set<double>& ids, const std::set<double>& others) {
