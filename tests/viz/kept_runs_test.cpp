@@ -5,23 +5,13 @@
 #include <QFile>
 #include <QMenu>
 
+#include "tests/viz/own_runs.h"
 #include "tests/viz/window_fixture.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/trace.h"
 
 namespace ringscope::viz {
 namespace {
-
-/// The folder in which the windows of a test keep their runs; it is set before a window exists.
-class OwnRuns {
- protected:
-  OwnRuns() { qputenv("XDG_DATA_HOME", data_.file("data").c_str()); }
-  ~OwnRuns() { qputenv("XDG_DATA_HOME", before_); }
-
- private:
-  QByteArray before_ = qgetenv("XDG_DATA_HOME");
-  test::TempDir data_;
-};
 
 class KeptRunsTest : public OwnRuns, public WindowTest {
  protected:

@@ -11,7 +11,7 @@
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("DISPLAY")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QTemporaryDir home;
-  for (const char* folder : {"XDG_DATA_HOME", "XDG_CONFIG_HOME"})
+  for (const char* folder : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"})
     qputenv(folder, (home.path() + "/" + folder).toUtf8());
   ringscope::viz::Application app(argc, argv);
   testing::InitGoogleTest(&argc, argv);

@@ -34,6 +34,11 @@ QString recordingName(const QString& path) {
          QString::fromStdString(address->shell.machine);
 }
 
+QString notesBeside(const QString& recording) {
+  if (isOnOtherMachine(recording)) return {};
+  return recording + (QFileInfo(recording).isDir() ? "/.ringscope.notes" : ".notes");
+}
+
 QString proposedOutput(const QString& recording, const QString& extension) {
   const auto address = addressFrom(recording);
   const QFileInfo from(address ? QString::fromStdString(address->path) : recording);

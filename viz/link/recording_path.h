@@ -16,4 +16,8 @@ QString recordingName(const QString& path);
 /// the home folder when the recording lies on another machine.
 QString proposedOutput(const QString& recording, const QString& extension);
 
+/// Returns the file for notes about a recording: beside a file, or hidden in a folder. Empty for a
+/// recording on another machine.
+QString notesBeside(const QString& recording);
+
 }  // namespace ringscope::viz

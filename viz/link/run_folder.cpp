@@ -13,6 +13,7 @@
 #include "traces/format/core/error.h"
 #include "traces/format/storage/recording_lock.h"
 #include "traces/format/storage/trace_path.h"
+#include "viz/link/recording_path.h"
 
 namespace ringscope::viz {
 namespace {
@@ -137,13 +138,27 @@ QStringList RunFolder::ownNames() const {
   return QDir(path_ + kRecords).entryList(QDir::Files | QDir::Hidden, QDir::Name);
 }
 
+std::vector<RunFolder::Run> RunFolder::runs() const {
+  std::vector<Run> runs;
+  const QDir folder(path_);
+  for (const QFileInfo& file :
+       folder.entryInfoList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) {
+    const QString path = path_ + "/" + file.fileName();
+    const bool is_own = isOwn(path);
+    if (!is_own && !file.isDir() && file.suffix() != "rscope") continue;
+    if (file.isFile() && file.size() == 0) continue;
+    runs.push_back({file.fileName(), 0, file.lastModified(), is_own, isPinned(path)});
+  }
+  return runs;
+}
+
 std::vector<RunFolder::Run> RunFolder::unpinnedRuns() const {
   std::vector<Run> runs;
   for (const QString& name : ownNames()) {
     const QString path = path_ + "/" + name;
     const QFileInfo file(path);
     if (!file.exists() || file.isSymLink() || isPinned(path)) continue;
-    runs.push_back({name, bytesFrom(path), file.lastModified()});
+    runs.push_back({name, bytesFrom(path), file.lastModified(), true, false});
   }
   std::ranges::stable_sort(runs, {}, &Run::modified);
   return runs;
@@ -176,21 +191,39 @@ std::vector<RunFolder::Run> RunFolder::removeBeyond(qint64 most_bytes) {
 bool RunFolder::remove(const QString& name) {
   const QString path = path_ + "/" + name;
   const RunHold held = record(path).seize();
-  if (held.path().isEmpty() || isPinned(path)) return false;
-  const QFileInfo run(path);
-  if (run.isDir() && !run.isSymLink()) {
-    if (!QDir(path).removeRecursively()) return false;
-  } else if (run.exists()) {
-    try {
-      const std::string file = path.toStdString();
-      const traces::RecordingLock nobody_records(file, traces::RecordingLock::File::kThere);
-      traces::removeTrace(file);
-    } catch (const Error&) {
-      return false;
-    }
-  }
+  if (held.path().isEmpty() || isPinned(path) || !removeFiles(path)) return false;
   record(path).remove();
   return true;
+}
+
+bool RunFolder::removeFiles(const QString& path) {
+  const QFileInfo run(path);
+  if (run.isDir() && !run.isSymLink()) return QDir(path).removeRecursively();
+  if (!run.exists()) return true;
+  try {
+    const std::string file = path.toStdString();
+    const traces::RecordingLock nobody_records(file, traces::RecordingLock::File::kThere);
+    traces::removeTrace(file);
+    QFile::remove(notesBeside(path));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void RunFolder::erase(const QString& path) {
+  const QString name = QFileInfo(path).fileName();
+  if (!isOwn(path))
+    throw inputError(name.toStdString() + " is not a run of a window. Delete it in its folder.");
+  const RunHold held = record(path).seize();
+  if (held.path().isEmpty())
+    throw inputError(name.toStdString() +
+                     " is in use by a window. Open another recording, and delete it then.");
+  if (!removeFiles(path))
+    throw inputError(name.toStdString() +
+                     " cannot be deleted. Check the permissions of its folder, and whether it is "
+                     "still being recorded.");
+  record(path).remove();
 }
 
 /// Removes records without a run, and the empty files of runs that never began.

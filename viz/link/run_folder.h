@@ -43,13 +43,21 @@ class RunFolder {
     QString name;
     qint64 bytes = 0;
     QDateTime modified;
+    bool is_own = true;  ///< a window made it
+    bool pinned = false;
   };
+  /// Returns all runs of windows and all recordings that the user put into the folder. The sizes
+  /// are not counted, and runs that never began are left out.
+  std::vector<Run> runs() const;
   /// The unpinned runs that windows made, the oldest first.
   std::vector<Run> unpinnedRuns() const;
   /// The runs that the rule removes under this limit, the oldest first; a limit of 0 removes none.
   std::vector<Run> runsBeyond(qint64 most_bytes) const;
   /// Removes them, and the empty files of runs that never began. Returns what was removed.
   std::vector<Run> removeBeyond(qint64 most_bytes);
+  /// Removes one run that a window made, pinned or not. Throws inputError when a window has it in
+  /// use, it is being recorded, or it cannot be removed.
+  void erase(const QString& path);
 
  private:
   enum class Makes { kFile, kNothing };
@@ -58,6 +66,7 @@ class RunFolder {
   RunRecord record(const QString& path) const { return {recordFile(path), path}; }
   QStringList ownNames() const;
   bool remove(const QString& name);
+  bool removeFiles(const QString& path);
   void removeLeftovers();
 
   QString path_;
