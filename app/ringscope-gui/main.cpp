@@ -160,6 +160,7 @@ int run(viz::Application& app, const Options& options) {
   window.showView(options.view);
   setAxis(window, options.axis);
   if (!options.against.isEmpty()) window.compareWith(options.against, options.floor);
+  window.history().setRemembering(options.screenshot.isEmpty());
   if (!options.screenshot.isEmpty())
     return app::takeScreenshot(app, window,
                                {options.trace, options.screenshot, options.at, options.size});

@@ -6,7 +6,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kMargin = 20, kPictureHeight = 210;
+constexpr int kMargin = 20, kLeastPicture = 150, kMostPicture = 210;
 
 }  // namespace
 
@@ -18,7 +18,9 @@ Door::Door(const QString& title, const QString& sentence, QWidget* parent) : QFr
   column->setContentsMargins(0, 0, 0, kMargin);
   column->setSpacing(0);
   picture_ = new CardPicture(this);
-  picture_->setMinimumHeight(kPictureHeight);
+  picture_->setMinimumHeight(kLeastPicture);
+  picture_->setMaximumHeight(kMostPicture);
+  picture_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);
   column->addWidget(picture_);
   auto* words = new QVBoxLayout;
   words->setContentsMargins(kMargin, 16, kMargin, 0);

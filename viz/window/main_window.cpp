@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "viz/window/main_window.h"
 
-#include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QKeyEvent>
-#include <QMimeData>
 
 #include "traces/exchange/import/format.h"
 #include "viz/kit/plain_key.h"
@@ -12,6 +10,7 @@
 #include "viz/scene/run_words.h"
 #include "viz/scene/units.h"
 #include "viz/style/motion.h"
+#include "viz/window/drop_control.h"
 #include "viz/window/keys.h"
 #include "viz/window/old_runs.h"
 #include "viz/window/shortcuts.h"
@@ -20,7 +19,6 @@ namespace ringscope::viz {
 
 MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWindow(parent) {
   setWindowTitle("RingScope");
-  setAcceptDrops(true);
   resize(1440, 860);
   setMinimumSize(960, 600);
   page_ = new WindowPage({viewing_, before_, engine_, job_, shown_.folder()}, this);
@@ -30,15 +28,18 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   runs_ = new RunControl(parts, engine_, *beside_, engine_program, this);
   jobs_ = new JobControl(parts, job_, engine_, this);
   recordings_ = new RecordingControl(parts, this);
+  history_ = new HistoryControl(parts, *recordings_, this);
+  new DropControl(parts, *recordings_, *history_, this);
+  notes_ = new NotesControl(parts, this);
+  auto* saves = new SaveControl(parts, *history_, this);
   new StartControl(parts, {*runs_, *jobs_, *recordings_, job_}, !engine_program.isEmpty(), this);
   quiz_ = new QuizControl(parts, *runs_, *recordings_, engine_, this);
   connectParts();
-  installEventFilter(this);
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
-  addShortcuts(*this,
-               {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *quiz_, engine_, job_});
+  addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *history_, *notes_,
+                       *saves, *quiz_, engine_, job_});
   // Strings from recordings are never taken for markup.
   for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
   page_->setTheme(Theme::all().front());
@@ -149,6 +150,7 @@ void MainWindow::restoreSettings(const QSettings& settings) {
 
 void MainWindow::removeOldRuns() {
   viz::removeOldRuns(shown_.folder(), page_->topBar()->runs()->limit(), *page_->stage()->notice());
+  history_->reload();
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
@@ -157,16 +159,6 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     return viewing_.navigator.move(1);
   }
   if (!applyKey(viewing_, *event)) QMainWindow::keyPressEvent(event);
-}
-
-bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() != QEvent::DragEnter && event->type() != QEvent::Drop)
-    return QMainWindow::eventFilter(watched, event);
-  auto* drop = static_cast<QDropEvent*>(event);  // also the base of QDragEnterEvent
-  if (watched != this || !drop->mimeData()->hasUrls()) return false;
-  drop->acceptProposedAction();
-  if (event->type() == QEvent::Drop) openTrace(drop->mimeData()->urls().first().toLocalFile());
-  return true;
 }
 
 }  // namespace ringscope::viz

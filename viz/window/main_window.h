@@ -5,7 +5,9 @@
 #include <QMainWindow>
 #include <QTimer>
 
+#include "viz/window/history_control.h"
 #include "viz/window/job_control.h"
+#include "viz/window/notes_control.h"
 #include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
@@ -56,6 +58,7 @@ class MainWindow : public QMainWindow {
   Player& player() { return viewing_.player; }
   EngineLink& engine() { return engine_; }
   JobLink& job() { return job_; }
+  HistoryControl& history() { return *history_; }
 
  Q_SIGNALS:
   /// The file asked for last is shown, or could not be opened.
@@ -65,7 +68,6 @@ class MainWindow : public QMainWindow {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void connectParts();
@@ -81,6 +83,8 @@ class MainWindow : public QMainWindow {
   RunControl* runs_;
   JobControl* jobs_;
   RecordingControl* recordings_;
+  HistoryControl* history_;
+  NotesControl* notes_;
   QuizControl* quiz_;
   QTimer frames_;
   QElapsedTimer frame_clock_;

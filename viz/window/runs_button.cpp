@@ -25,7 +25,7 @@ RunsButton::RunsButton(RunFolder& runs, QWidget* parent)
     : QToolButton(parent), runs_(runs), menu_(this), limits_("Unpinned runs may take", this) {
   setText("Runs …");
   setMinimumWidth(68);
-  setToolTip("Pin the run on show; choose how much is kept");
+  setToolTip("All runs and recordings (Ctrl+H); pin the run on show; choose how much is kept");
   setPopupMode(QToolButton::InstantPopup);
   setMenu(&menu_);
   connect(&menu_, &QMenu::aboutToShow, this, &RunsButton::fill);
@@ -33,6 +33,12 @@ RunsButton::RunsButton(RunFolder& runs, QWidget* parent)
 
 void RunsButton::fill() {
   menu_.clear();
+  QAction* all = menu_.addAction("All runs and recordings …\tCtrl+H");
+  connect(all, &QAction::triggered, this, &RunsButton::historyRequested);
+  QAction* save = menu_.addAction("Save this recording as …\tCtrl+Shift+S");
+  save->setEnabled(!run_.isEmpty());
+  connect(save, &QAction::triggered, this, &RunsButton::saveRequested);
+  menu_.addSeparator();
   QAction* pinned = menu_.addAction("Pin this run");
   pinned->setCheckable(true);
   pinned->setEnabled(runs_.isOwn(run_));

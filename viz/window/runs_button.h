@@ -25,6 +25,10 @@ class RunsButton : public QToolButton {
   void setLimit(qint64 bytes) { limit_ = std::max(qint64{0}, bytes); }
 
  Q_SIGNALS:
+  /// The user asks for the list of all runs.
+  void historyRequested();
+  /// The user asks for a copy of the recording on show.
+  void saveRequested();
   void limitChosen();
   void said(const QString& sentence);
   void failed(const QString& problem);

@@ -61,6 +61,10 @@ void addRunCommands(const CommandAdder& commands, const ShortcutTargets& to) {
   WindowPage& page = to.page;
   commands.add("Open a recording", {QKeySequence::Open},
                [&recordings = to.recordings] { recordings.chooseFile(); });
+  commands.add("History: all runs and recordings", {QKeySequence("Ctrl+H")},
+               [&history = to.history] { history.toggle(); });
+  commands.add("Save the recording as", {QKeySequence("Ctrl+Shift+S")},
+               [&saves = to.saves] { saves.choose(); });
   commands.add("Export the recording, or stop the export", {QKeySequence("Ctrl+E")},
                [&page] { page.topBar()->exporter()->press(); });
   ExportButton* exporter = page.topBar()->exporter();
@@ -83,6 +87,17 @@ void addRunCommands(const CommandAdder& commands, const ShortcutTargets& to) {
   });
 }
 
+void addNoteCommands(const CommandAdder& commands, NotesControl& notes) {
+  commands.add("Write a note about this moment", {QKeySequence("Ctrl+N")},
+               [&notes] { notes.begin(); });
+  commands.add("Show or hide the notes", {QKeySequence("Ctrl+Shift+N")},
+               [&notes] { notes.togglePanel(); });
+  commands.add("Undo the last change of the notes", {QKeySequence("Ctrl+Z")},
+               [&notes] { notes.book().undo(); });
+  commands.add("Redo the change of the notes", {QKeySequence("Ctrl+Shift+Z")},
+               [&notes] { notes.book().redo(); });
+}
+
 void addWindowCommands(const CommandAdder& commands, QWidget& window, const ShortcutTargets& to) {
   WindowPage& page = to.page;
   commands.add("Theme: dark, light, high contrast", {QKeySequence("Ctrl+T")},
@@ -101,8 +116,9 @@ void addWindowCommands(const CommandAdder& commands, QWidget& window, const Shor
   commands.add("Presenter mode", {QKeySequence("F11")},
                [&page] { page.setPresenting(!page.isPresenting()); });
   commands.add("Leave presenter mode or the comparison", {QKeySequence("Esc")},
-               [&page, &beside = to.beside] {
+               [&page, &beside = to.beside, &history = to.history] {
                  StageArea* stage = page.stage();
+                 if (page.history()->isVisible()) return history.close();
                  if (stage->problemCard()->isVisible()) return stage->problemCard()->hide();
                  if (stage->goToBar()->isVisible()) return stage->goToBar()->hide();
                  page.isPresenting() ? page.setPresenting(false) : beside.close();
@@ -130,6 +146,7 @@ void addShortcuts(QWidget& window, const ShortcutTargets& to) {
   addViewCommands(commands, to.page);
   addFindCommands(commands, window, to);
   addRunCommands(commands, to);
+  addNoteCommands(commands, to.notes);
   addWindowCommands(commands, window, to);
   addKeyCommands(commands, to.viewing);
 }

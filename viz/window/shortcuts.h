@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "viz/window/history_control.h"
 #include "viz/window/job_control.h"
+#include "viz/window/notes_control.h"
 #include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
+#include "viz/window/save_control.h"
 
 namespace ringscope::viz {
 
@@ -16,6 +19,9 @@ struct ShortcutTargets {
   RunControl& runs;
   JobControl& jobs;
   RecordingControl& recordings;
+  HistoryControl& history;
+  NotesControl& notes;
+  SaveControl& saves;
   QuizControl& quiz;
   EngineLink& engine;
   JobLink& job;

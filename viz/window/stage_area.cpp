@@ -35,6 +35,8 @@ StageArea::StageArea(Viewing& viewing, Viewing& before, JobLink& job, QWidget* p
   stages_->setSpacing(1);
   stage_ = new Stage(viewing, this);
   stages_->addWidget(stage_, 1);
+  notes_ = new NotesPanel(this);
+  stages_->addWidget(notes_);
   column->addLayout(stages_, 1);
   problem_card_ = new ProblemCard(this);
   connect(&viewing.navigator, &Navigator::cursorChanged, this, &StageArea::followBefore);

@@ -9,6 +9,7 @@
 #include "viz/window/compare_bar.h"
 #include "viz/window/go_to_bar.h"
 #include "viz/window/job_bar.h"
+#include "viz/window/notes_panel.h"
 #include "viz/window/notice_bar.h"
 #include "viz/window/problem_card.h"
 #include "viz/window/stage.h"
@@ -49,6 +50,7 @@ class StageArea : public QWidget {
   CompareBar* compareBar() const { return compare_; }
   JobBar* jobBar() const { return job_bar_; }
   NoticeBar* notice() const { return notice_; }
+  NotesPanel* notes() const { return notes_; }
   ProblemCard* problemCard() const { return problem_card_; }
 
  Q_SIGNALS:
@@ -66,6 +68,7 @@ class StageArea : public QWidget {
   QList<QToolButton*> tabs_;
   JobBar* job_bar_;
   NoticeBar* notice_;
+  NotesPanel* notes_;
   GoToBar* go_to_;
   CompareBar* compare_;
   QHBoxLayout* stages_;

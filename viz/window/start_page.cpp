@@ -89,7 +89,17 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   }
   line->addStretch(1);
   rows->addLayout(line);
+  rows->addSpacing(kGap);
+  recent_ = new RecentList(this);
+  recent_->setMaximumWidth(kWidest);
+  auto* below = new QHBoxLayout;
+  below->addStretch(1);
+  below->addWidget(recent_, 300);
+  below->addStretch(1);
+  rows->addLayout(below);
   rows->addStretch(3);
+  connect(recent_, &RecentList::chosen, this, &StartPage::recentRequested);
+  connect(recent_, &RecentList::allRequested, this, &StartPage::historyRequested);
   addExplore();
   addDebug();
   addTeach();
@@ -192,6 +202,23 @@ void StartPage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   explore_->setFocus();
   drawPictures();
+  Q_EMIT shown();
+}
+
+void StartPage::setRecent(const std::vector<RecentRecording>& recordings) {
+  recordings_ = recordings;
+  fitRecent();
+}
+
+void StartPage::fitRecent() {
+  constexpr int kLowPage = 700;
+  constexpr std::size_t kFewLines = 3, kMostLines = 5;
+  recent_->setRecordings(recordings_, height() < kLowPage ? kFewLines : kMostLines);
+}
+
+void StartPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fitRecent();
 }
 
 /// The recording is read on a thread; the views are drawn when it has come.

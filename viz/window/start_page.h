@@ -9,6 +9,7 @@
 
 #include "viz/session/background.h"
 #include "viz/style/theme.h"
+#include "viz/window/recent_list.h"
 
 namespace ringscope::viz {
 
@@ -28,6 +29,8 @@ class StartPage : public QWidget {
   /// recording here; empty while nobody listens.
   void setInvitation(const QString& invitation);
   void setTheme(const Theme& theme);
+  /// Shows the recordings that were used last, as many as there is room for.
+  void setRecent(const std::vector<RecentRecording>& recordings);
 
   /// Reports whether every door has its picture, or the sample recording is missing.
   bool isDrawn() const { return !background_.busy(); }
@@ -42,9 +45,14 @@ class StartPage : public QWidget {
   void listenRequested();
   void quizRequested();
   void lessonsRequested();
+  void recentRequested(const QString& path);
+  void historyRequested();
+  /// The page has come into view.
+  void shown();
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void addExplore();
@@ -52,12 +60,15 @@ class StartPage : public QWidget {
   void addTeach();
   QWidget* makeQuizFields(QWidget* parent);
   void drawPictures();
+  void fitRecent();
 
   QList<Door*> doors_;
   QPushButton *explore_, *quiz_;
   QToolButton* listen_;
   QLineEdit* line_;
   QSpinBox *seed_, *rounds_;
+  RecentList* recent_;
+  std::vector<RecentRecording> recordings_;
   const Theme* theme_ = &Theme::all().front();
   const Theme* drawn_ = nullptr;  // the theme of the pictures
   Background background_;

@@ -41,6 +41,8 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   start_ = new StartPage(this);
   start_->hide();
   rows->addWidget(start_, 1);
+  history_ = new HistoryPage(this);
+  rows->addWidget(history_, 1);
   rows->addWidget(makeSeparator(this));
   status_ = new StatusLine(this);
   rows->addWidget(status_);
@@ -79,11 +81,18 @@ void WindowPage::setPresenting(bool presenting) {
                                       : state & ~Qt::WindowFullScreen);
 }
 
-void WindowPage::showStart(bool shown) {
-  if (shown != start_->isHidden()) return;
-  start_->setVisible(shown);
-  panes_->setVisible(!shown);
-  if (!shown) stage_->current()->setFocus();
+void WindowPage::showInFront(QWidget* page) {
+  if (!(page ? page : panes_)->isHidden()) return;
+  for (QWidget* other : {static_cast<QWidget*>(start_), static_cast<QWidget*>(history_)})
+    if (other != page) other->hide();
+  panes_->setVisible(!page);
+  page ? page->show() : stage_->current()->setFocus();
+}
+
+void WindowPage::showHistory(bool shown) {
+  if (shown != history_->isHidden()) return;
+  if (shown) shows_.start_before = !start_->isHidden();
+  showInFront(shown ? history_ : shows_.start_before ? start_ : static_cast<QWidget*>(nullptr));
 }
 
 void WindowPage::toggleRunPanel() {
@@ -129,6 +138,7 @@ void WindowPage::setTheme(const Theme& theme) {
     view->setTheme(quiz_.sealed ? quiz_.theme : theme);
   }
   start_->setTheme(theme);
+  history_->setTheme(theme);
   stage_->jobBar()->setWarningColor(theme.wrong);
   status_->setWarning(theme.wrong);
 }

@@ -6,6 +6,7 @@
 
 #include "viz/views/pass/pass_view.h"
 #include "viz/window/answer_panel.h"
+#include "viz/window/history_page.h"
 #include "viz/window/panes.h"
 #include "viz/window/quiz_panel.h"
 #include "viz/window/run_panel.h"
@@ -34,8 +35,11 @@ class WindowPage : public QWidget {
   StageArea* stage() const { return stage_; }
   StatusLine* status() const { return status_; }
   StartPage* start() const { return start_; }
+  HistoryPage* history() const { return history_; }
   /// Shows the start page in place of the panes, or the panes again.
-  void showStart(bool shown);
+  void showStart(bool shown) { showInFront(shown ? start_ : nullptr); }
+  /// Shows the history in place of the panes or of the start page, or what it replaced again.
+  void showHistory(bool shown);
 
   /// The parts of a quiz, beside the stage.
   struct QuizParts {
@@ -66,6 +70,8 @@ class WindowPage : public QWidget {
 
  private:
   QScrollArea* scrolled(QWidget* widget);
+  /// Shows a page alone; null: the panes.
+  void showInFront(QWidget* page);
   /// Makes a column with two parts, of which the first is shown until a quiz begins.
   QWidget* makeSide(QWidget* usual, QWidget* in_quiz);
 
@@ -75,14 +81,16 @@ class WindowPage : public QWidget {
   StageArea* stage_;
   Panes* panes_;
   StartPage* start_;
+  HistoryPage* history_;
   StatusLine* status_;
   QuizParts quiz_;
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;
   const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window
   struct {
-    bool run_panel = true, inspector = true;
-  } shows_;  // by the user's choice
+    bool run_panel = true, inspector = true;  // by the user's choice
+    bool start_before = false;                // the page that the history replaced
+  } shows_;
   bool presenting_ = false;
 };
 
