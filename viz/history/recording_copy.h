@@ -10,8 +10,8 @@ namespace ringscope::viz {
 /// `go_on(copied, total)` in bytes now and then, and stops when it returns false. Nothing is left
 /// of a copy that was stopped or has failed. Returns false when it was stopped.
 ///
-/// Throws inputError when `to` is the recording itself, lies in it, or is a folder that exists, and
-/// when the recording cannot be read or the disk cannot store the copy.
+/// Throws inputError when `to` is the recording itself, lies in it, or is a folder that exists.
+/// Throws it too when the recording cannot be read or the disk cannot store the copy.
 bool copyRecording(const QString& from, const QString& to,
                    const std::function<bool(qint64 copied, qint64 total)>& go_on);
 
