@@ -11,7 +11,7 @@ namespace ringscope::viz {
 /// of a copy that was stopped or has failed. Returns false when it was stopped.
 ///
 /// Throws inputError when `to` is the recording itself, lies in it, or is a folder that exists.
-/// Throws it too when the recording cannot be read or the disk cannot store the copy.
+/// Also throws when the recording cannot be read or the disk cannot store the copy.
 bool copyRecording(const QString& from, const QString& to,
                    const std::function<bool(qint64 copied, qint64 total)>& go_on);
 

@@ -26,8 +26,8 @@ void NotesControl::follow() {
 
 void NotesControl::describeMoment() {
   const Cursor& cursor = parts_.viewing.navigator.cursor();
-  panel()->setMoment(
-      QString::fromStdString(traces::describe(cursor.place) + " · rank " + toString(cursor.rank)));
+  panel()->setMoment(QString::fromStdString("rank " + toString(cursor.rank) + " · " +
+                                            traces::describe(cursor.place)));
 }
 
 void NotesControl::begin() {

@@ -11,7 +11,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kNotesWidth = 272, kNotesMargin = 16;
+constexpr int kNotesWidth = 300, kNotesMargin = 16;
 
 QToolButton* makeNoteButton(const QString& words, const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
