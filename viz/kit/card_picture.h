@@ -14,6 +14,10 @@ class CardPicture : public QWidget {
  public:
   using QWidget::QWidget;
 
+  /// The height that the picture takes where a page has room for it.
+  static constexpr int kHeight = 210;
+  QSize sizeHint() const override { return {kHeight, kHeight}; }
+
   void setImage(const QImage& image) {
     image_ = image;
     update();

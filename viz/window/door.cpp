@@ -6,7 +6,7 @@
 namespace ringscope::viz {
 namespace {
 
-constexpr int kMargin = 20, kLeastPicture = 150, kMostPicture = 210;
+constexpr int kMargin = 20, kLeastPicture = 150;
 
 }  // namespace
 
@@ -19,8 +19,8 @@ Door::Door(const QString& title, const QString& sentence, QWidget* parent) : QFr
   column->setSpacing(0);
   picture_ = new CardPicture(this);
   picture_->setMinimumHeight(kLeastPicture);
-  picture_->setMaximumHeight(kMostPicture);
-  picture_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);
+  picture_->setMaximumHeight(CardPicture::kHeight);
+  picture_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   column->addWidget(picture_);
   auto* words = new QVBoxLayout;
   words->setContentsMargins(kMargin, 16, kMargin, 0);

@@ -143,6 +143,7 @@ void HistoryControl::showFolder(const QString& path) {
 }
 
 void HistoryControl::showRecent() {
+  if (!remembers_) return;  // pictures are the same on every machine
   std::vector<RecentRecording> recent;
   for (const HistoryEntry& entry : history_.recent(kMostRecent)) {
     HistoryRow row{entry, nullptr, {}, {}, entry.path == recordedNow()};

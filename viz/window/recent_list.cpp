@@ -48,6 +48,7 @@ void RecentList::setRecordings(const std::vector<RecentRecording>& recordings, s
     connect(line, &QAbstractButton::clicked, this,
             [this, path = recording.path] { Q_EMIT chosen(path); });
     lines_->addWidget(line);
+    line->show();  // at once, so that the list does not blink when it is read again
   }
   setVisible(!shown_.empty());
 }
