@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs that begin at the start page.
 #include "tests/viz/start_page_fixture.h"
-#include "viz/window/lessons_dialog.h"
+#include "viz/window/mistakes_dialog.h"
 
 namespace ringscope::viz {
 namespace {
@@ -16,12 +16,12 @@ TEST_F(StartPageTest, EnterOnTheFirstDoorRunsTheSample) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return !window.engine().active(); }, 20000));
 }
 
-TEST_F(StartPageTest, ALessonExplainsAMistakeAndRunsIt) {
-  QTest::mouseClick(tool("Lessons"), Qt::LeftButton);
-  auto* lessons = window.findChild<LessonsDialog*>();
-  ASSERT_TRUE(lessons);
-  auto* list = lessons->findChild<QListWidget*>();
-  const auto* page = lessons->findChild<QTextBrowser*>();
+TEST_F(StartPageTest, TheMistakesDialogExplainsAMistakeAndRunsIt) {
+  QTest::mouseClick(tool("Mistakes"), Qt::LeftButton);
+  auto* mistakes = window.findChild<MistakesDialog*>();
+  ASSERT_TRUE(mistakes);
+  auto* list = mistakes->findChild<QListWidget*>();
+  const auto* page = mistakes->findChild<QTextBrowser*>();
   EXPECT_TRUE(page->toPlainText().contains("What happens"));
   for (int row = 0; row < list->count(); ++row)
     if (list->item(row)->data(Qt::UserRole).toString() == "naive_sum_merge")

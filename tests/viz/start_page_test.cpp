@@ -5,7 +5,7 @@
 
 #include "tests/viz/legible.h"
 #include "tests/viz/start_page_fixture.h"
-#include "viz/window/lessons_dialog.h"
+#include "viz/window/mistakes_dialog.h"
 
 namespace ringscope::viz {
 namespace {
@@ -76,9 +76,9 @@ TEST_F(StartPageTest, TheLineForAJobIsCopiedAndNamesTheAddressThatListens) {
   EXPECT_TRUE(window.job().listening());
 }
 
-TEST_F(StartPageTest, ALessonSetsWhatItsMistakeNeeds) {
+TEST_F(StartPageTest, TheRunOfAMistakeHasWhatItNeeds) {
   for (const char* id : {"documents_ignored", "same_batch_on_dp_ranks", "mask_dropped"})
-    EXPECT_EQ(reasonAgainst(id, lessonRun(id)), "") << id;
+    EXPECT_EQ(reasonAgainst(id, runWithMistake(id)), "") << id;
 }
 
 TEST(StartPageWithoutAnEngine, OffersTheSampleRecordingAndNoQuiz) {

@@ -34,12 +34,13 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   auto* saves = new SaveControl(parts, *history_, this);
   new StartControl(parts, {*runs_, *jobs_, *recordings_, job_}, !engine_program.isEmpty(), this);
   quiz_ = new QuizControl(parts, *runs_, *recordings_, engine_, this);
+  lessons_ = new LessonControl(parts, *runs_, *recordings_, !engine_program.isEmpty(), this);
   connectParts();
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
   addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *history_, *notes_,
-                       *saves, *quiz_, engine_, job_});
+                       *saves, *quiz_, *lessons_, engine_, job_});
   // Strings from recordings are never taken for markup.
   for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
   page_->setTheme(Theme::all().front());
@@ -59,6 +60,7 @@ void MainWindow::connectParts() {
   connect(jobs_, &JobControl::taking, recordings_, &RecordingControl::cancel);
   connect(jobs_, &JobControl::taking, beside_, &BesideControl::close);
   connect(jobs_, &JobControl::taking, quiz_, &QuizControl::leave);
+  connect(lessons_, &LessonControl::taking, quiz_, &QuizControl::leave);
   connect(jobs_, &JobControl::recorded, this, &MainWindow::removeOldRuns);
   connect(runs_, &RunControl::recorded, this, &MainWindow::removeOldRuns);
   connect(runs_, &RunControl::changed, this, &MainWindow::refreshStatus);

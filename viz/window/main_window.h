@@ -7,6 +7,7 @@
 
 #include "viz/window/history_control.h"
 #include "viz/window/job_control.h"
+#include "viz/window/lesson_control.h"
 #include "viz/window/notes_control.h"
 #include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
@@ -86,6 +87,7 @@ class MainWindow : public QMainWindow {
   HistoryControl* history_;
   NotesControl* notes_;
   QuizControl* quiz_;
+  LessonControl* lessons_;
   QTimer frames_;
   QElapsedTimer frame_clock_;
 };

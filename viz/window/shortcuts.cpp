@@ -126,6 +126,8 @@ void addWindowCommands(const CommandAdder& commands, QWidget& window, const Shor
   commands.add("Start page: explore, debug, teach", {}, [&page, &quiz = to.quiz] {
     if (!quiz.isRunning()) page.showStart(true);
   });
+  commands.add("Lessons: six lessons beside the views", {},
+               [&lessons = to.lessons] { lessons.isShown() ? lessons.close() : lessons.start(); });
   commands.add("In a quiz: pin what is on show as evidence", {QKeySequence("Ctrl+D")},
                [&quiz = to.quiz] { quiz.pin(); });
   commands.add("Close the window", {QKeySequence::Quit}, [&window] { window.close(); });

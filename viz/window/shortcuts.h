@@ -3,6 +3,7 @@
 
 #include "viz/window/history_control.h"
 #include "viz/window/job_control.h"
+#include "viz/window/lesson_control.h"
 #include "viz/window/notes_control.h"
 #include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
@@ -23,6 +24,7 @@ struct ShortcutTargets {
   NotesControl& notes;
   SaveControl& saves;
   QuizControl& quiz;
+  LessonControl& lessons;
   EngineLink& engine;
   JobLink& job;
 };

@@ -2,7 +2,7 @@
 #include "viz/window/start_control.h"
 
 #include "traces/format/core/error.h"
-#include "viz/window/lessons_dialog.h"
+#include "viz/window/mistakes_dialog.h"
 
 namespace ringscope::viz {
 
@@ -16,7 +16,7 @@ StartControl::StartControl(const WindowParts& parts, const Targets& targets, boo
   connect(page, &StartPage::sampleRequested, &to_.recordings, &RecordingControl::open);
   connect(page, &StartPage::openRequested, &to_.recordings, &RecordingControl::chooseFile);
   connect(page, &StartPage::listenRequested, this, &StartControl::listen);
-  connect(page, &StartPage::lessonsRequested, this, &StartControl::showLessons);
+  connect(page, &StartPage::mistakesRequested, this, &StartControl::showMistakes);
   connect(&to_.job, &JobLink::changed, this,
           [this, page] { page->setInvitation(to_.job.invitation()); });
 }
@@ -29,10 +29,10 @@ void StartControl::listen() {
   }
 }
 
-void StartControl::showLessons() {
-  auto* lessons = new LessonsDialog(has_engine_, parts_.page.theme(), &parts_.page);
-  connect(lessons, &LessonsDialog::runRequested, &to_.runs, &RunControl::start);
-  lessons->open();
+void StartControl::showMistakes() {
+  auto* mistakes = new MistakesDialog(has_engine_, parts_.page.theme(), &parts_.page);
+  connect(mistakes, &MistakesDialog::runRequested, &to_.runs, &RunControl::start);
+  mistakes->open();
 }
 
 }  // namespace ringscope::viz

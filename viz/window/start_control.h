@@ -23,7 +23,7 @@ class StartControl : public QObject {
 
  private:
   void listen();
-  void showLessons();
+  void showMistakes();
 
   WindowParts parts_;
   Targets to_;

@@ -21,15 +21,6 @@ constexpr const char* kJobLine = "python -m ringscope train.py";
 constexpr int kWidest = 1320, kMargin = 24, kGap = 16;
 constexpr int kMostRounds = 20, kUsualRounds = 5, kMostSeed = 9999;
 
-/// Returns the path of the sample recording; empty when this installation has none.
-QString samplePath() {
-  try {
-    return QString::fromStdString(traces::resourcePath(kSample));
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 QToolButton* makeButton(const QString& words, const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
   button->setText(words);
@@ -54,6 +45,14 @@ QSpinBox* makeNumber(const QString& name, int least, int most, int value, QWidge
 }
 
 }  // namespace
+
+QString samplePath() {
+  try {
+    return QString::fromStdString(traces::resourcePath(kSample));
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Start"));
@@ -150,12 +149,19 @@ void StartPage::addDebug() {
 void StartPage::addTeach() {
   QVBoxLayout* column = doors_[2]->controls();
   quiz_ = makePrimary(tr("Start a quiz"), this);
-  auto* lessons = makeButton(tr("Lessons"), tr("Read about every mistake, and run it"), this);
+  auto* lessons = makeButton(
+      tr("Lessons"), tr("Six lessons beside the views, which check what the learner did"), this);
+  auto* mistakes = makeButton(tr("Mistakes"), tr("Read about every mistake, and run it"), this);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(8);
+  row->addWidget(lessons);
+  row->addWidget(mistakes);
   column->addWidget(quiz_);
-  column->addWidget(lessons);
+  column->addLayout(row);
   column->addWidget(makeQuizFields(doors_[2]));
   connect(quiz_, &QPushButton::clicked, this, &StartPage::quizRequested);
   connect(lessons, &QToolButton::clicked, this, &StartPage::lessonsRequested);
+  connect(mistakes, &QToolButton::clicked, this, &StartPage::mistakesRequested);
 }
 
 QWidget* StartPage::makeQuizFields(QWidget* parent) {

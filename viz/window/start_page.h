@@ -15,6 +15,9 @@ namespace ringscope::viz {
 
 class Door;
 
+/// Returns the path of the sample recording; empty when this installation has none.
+QString samplePath();
+
 /// The first page of a window without a recording. It has one door per kind of work: explore the
 /// sample model, debug a job, or teach with a quiz and lessons. The pictures are views of the
 /// sample recording.
@@ -49,6 +52,7 @@ class StartPage : public QWidget {
   void historyRequested();
   /// The page has come into view.
   void shown();
+  void mistakesRequested();
 
  protected:
   void showEvent(QShowEvent* event) override;

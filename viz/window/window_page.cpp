@@ -15,6 +15,15 @@ constexpr const char* kLanesView = "timeline";
 constexpr double kPresenterZoom = 1.6;
 constexpr int kLeastPanel = 242;  // the fields of the run panel can do with less than they ask for
 
+/// The parts of the columns at the left and at the right.
+enum Part { kUsualPart, kQuizPart, kLessonPart };
+
+void showPart(QWidget* side, int shown) {
+  const QLayout* parts = side->layout();
+  for (int part = 0; part < parts->count(); ++part)
+    parts->itemAt(part)->widget()->setVisible(part == shown);
+}
+
 }  // namespace
 
 WindowPage::WindowPage(const Sources& sources, QWidget* parent)
@@ -31,8 +40,9 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   auto* inspector = new Inspector(sources.viewing, this);
   quiz_.panel = new QuizPanel(this);
   quiz_.answers = new AnswerPanel(this);
-  left_ = makeSide(run_panel_, quiz_.panel);
-  right_ = makeSide(inspector, quiz_.answers);
+  lesson_ = new LessonPanel(this);
+  left_ = makeSide({run_panel_, quiz_.panel});
+  right_ = makeSide({inspector, quiz_.answers, lesson_});
   auto* timeline = new TimelineStrip(sources.viewing, this);
   stage_ = new StageArea(sources.viewing, sources.before, sources.job, this);
   panes_ =
@@ -62,12 +72,12 @@ QScrollArea* WindowPage::scrolled(QWidget* widget) {
   return area;
 }
 
-QWidget* WindowPage::makeSide(QWidget* usual, QWidget* in_quiz) {
+QWidget* WindowPage::makeSide(const QList<QWidget*>& parts) {
   auto* side = new QWidget(this);
   auto* rows = new QVBoxLayout(side);
   rows->setContentsMargins(0, 0, 0, 0);
-  for (QWidget* part : {usual, in_quiz}) rows->addWidget(scrolled(part));
-  rows->itemAt(1)->widget()->hide();
+  for (QWidget* part : parts) rows->addWidget(scrolled(part));
+  showPart(side, 0);
   return side;
 }
 
@@ -108,19 +118,25 @@ void WindowPage::toggleInspector() {
 void WindowPage::showQuiz(bool shown, bool sealed) {
   quiz_.shown = shown;
   quiz_.sealed = sealed;
-  for (const QWidget* side : {left_, right_})
-    for (const int part : {0, 1})
-      side->layout()->itemAt(part)->widget()->setVisible(shown == (part == 1));
+  if (shown) shows_.lesson = false;
+  showPart(left_, shown ? kQuizPart : kUsualPart);
+  showPart(right_, shown ? kQuizPart : shows_.lesson ? kLessonPart : kUsualPart);
   stage_->setSealed(sealed);
   refreshPanels();
   setTheme(*theme_);
+}
+
+void WindowPage::showLesson(bool shown) {
+  shows_.lesson = shown;
+  showPart(right_, shown ? kLessonPart : kUsualPart);
+  refreshPanels();
 }
 
 /// Two stages need the inspector's room. The Timeline view has a panel and lanes of its own.
 void WindowPage::refreshPanels() {
   const bool lanes = stage_->shown() == kLanesView;
   left_->setVisible(quiz_.shown || (shows_.run_panel && !presenting_));
-  right_->setVisible(quiz_.shown ||
+  right_->setVisible(quiz_.shown || shows_.lesson ||
                      (shows_.inspector && !presenting_ && !stage_->isComparing() && !lanes));
   panes_->showTimeline(!presenting_ && !lanes);
   panes_->partsChanged();

@@ -7,6 +7,7 @@
 #include "viz/views/pass/pass_view.h"
 #include "viz/window/answer_panel.h"
 #include "viz/window/history_page.h"
+#include "viz/window/lesson_panel.h"
 #include "viz/window/panes.h"
 #include "viz/window/quiz_panel.h"
 #include "viz/window/run_panel.h"
@@ -53,6 +54,10 @@ class WindowPage : public QWidget {
   /// colours judge nothing.
   void showQuiz(bool shown, bool sealed);
 
+  LessonPanel* lesson() const { return lesson_; }
+  /// Replaces the inspector by the panel of the lessons.
+  void showLesson(bool shown);
+
   /// Fills the screen with the stage alone, and draws everything larger.
   void setPresenting(bool presenting);
   bool isPresenting() const { return presenting_; }
@@ -72,8 +77,8 @@ class WindowPage : public QWidget {
   QScrollArea* scrolled(QWidget* widget);
   /// Shows a page alone; null: the panes.
   void showInFront(QWidget* page);
-  /// Makes a column with two parts, of which the first is shown until a quiz begins.
-  QWidget* makeSide(QWidget* usual, QWidget* in_quiz);
+  /// Makes a column with several parts, of which the first is shown.
+  QWidget* makeSide(const QList<QWidget*>& parts);
 
   TopBar* top_bar_;
   RunPanel* run_panel_;
@@ -84,12 +89,13 @@ class WindowPage : public QWidget {
   HistoryPage* history_;
   StatusLine* status_;
   QuizParts quiz_;
+  LessonPanel* lesson_;
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;
   const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window
   struct {
-    bool run_panel = true, inspector = true;  // by the user's choice
-    bool start_before = false;                // the page that the history replaced
+    bool run_panel = true, inspector = true, lesson = false;  // by the user's choice
+    bool start_before = false;                                // the page that the history replaced
   } shows_;
   bool presenting_ = false;
 };

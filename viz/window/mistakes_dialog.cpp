@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "viz/window/lessons_dialog.h"
+#include "viz/window/mistakes_dialog.h"
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
@@ -15,7 +15,7 @@ constexpr int kListWidth = 330, kPageWidth = 600, kHeight = 600;
 
 }  // namespace
 
-RunConfig lessonRun(const QString& id) {
+RunConfig runWithMistake(const QString& id) {
   RunConfig config;
   config.mistakes = {id};
   const auto* mistake = traces::findMistake(id.toStdString());
@@ -25,9 +25,9 @@ RunConfig lessonRun(const QString& id) {
   return config;
 }
 
-LessonsDialog::LessonsDialog(bool can_run, const Theme& theme, QWidget* parent)
+MistakesDialog::MistakesDialog(bool can_run, const Theme& theme, QWidget* parent)
     : QDialog(parent), can_run_(can_run), theme_(theme) {
-  setWindowTitle(tr("Lessons"));
+  setWindowTitle(tr("Mistakes"));
   setAttribute(Qt::WA_DeleteOnClose);
   auto* columns = new QHBoxLayout(this);
   columns->setContentsMargins(20, 20, 20, 20);
@@ -62,14 +62,14 @@ LessonsDialog::LessonsDialog(bool can_run, const Theme& theme, QWidget* parent)
   connect(list_, &QListWidget::currentItemChanged, this, [this](QListWidgetItem* item) {
     if (item) show(item->data(Qt::UserRole).toString());
   });
-  connect(list_, &QListWidget::itemActivated, this, &LessonsDialog::run);
-  connect(run_, &QPushButton::clicked, this, &LessonsDialog::run);
+  connect(list_, &QListWidget::itemActivated, this, &MistakesDialog::run);
+  connect(run_, &QPushButton::clicked, this, &MistakesDialog::run);
   connect(close, &QPushButton::clicked, this, &QDialog::close);
   fillList();
   resize(sizeHint().width(), kHeight);
 }
 
-void LessonsDialog::fillList() {
+void MistakesDialog::fillList() {
   std::string subject;
   for (const auto& mistake : traces::mistakeCatalogue()) {
     if (mistake.subject != subject) {
@@ -81,10 +81,10 @@ void LessonsDialog::fillList() {
     item->setData(Qt::UserRole, QString::fromStdString(mistake.id));
     item->setToolTip(QString::fromStdString(mistake.title));
   }
-  list_->setCurrentRow(1);  // the first heading is no lesson
+  list_->setCurrentRow(1);  // the first heading is no mistake
 }
 
-void LessonsDialog::show(const QString& id) {
+void MistakesDialog::show(const QString& id) {
   const auto explanation = traces::readExplanation(id.toStdString());
   page_->document()->clear();
   fillExplanation(*page_->document(), explanation, {}, {.width = kPageWidth}, theme_);
@@ -93,14 +93,14 @@ void LessonsDialog::show(const QString& id) {
   const QString reason = !can_run_     ? tr("A run needs the engine. Install ringscope[engine].")
                          : !injectable ? tr("The engine cannot make this mistake. The page says "
                                             "how a recorded job shows it.")
-                                       : reasonAgainst(id, lessonRun(id));
+                                       : reasonAgainst(id, runWithMistake(id));
   reason_->setText(reason);
   run_->setEnabled(reason.isEmpty());
 }
 
-void LessonsDialog::run() {
+void MistakesDialog::run() {
   if (!run_->isEnabled()) return;
-  Q_EMIT runRequested(lessonRun(list_->currentItem()->data(Qt::UserRole).toString()));
+  Q_EMIT runRequested(runWithMistake(list_->currentItem()->data(Qt::UserRole).toString()));
   close();
 }
 

@@ -12,15 +12,15 @@
 
 namespace ringscope::viz {
 
-/// The lessons: the explanation of every mistake of the catalogue, and a run that makes it.
-class LessonsDialog : public QDialog {
+/// The explanation of every mistake of the catalogue, and a run that makes it.
+class MistakesDialog : public QDialog {
   Q_OBJECT
  public:
   /// `can_run`: this installation has the engine.
-  LessonsDialog(bool can_run, const Theme& theme, QWidget* parent);
+  MistakesDialog(bool can_run, const Theme& theme, QWidget* parent);
 
  Q_SIGNALS:
-  /// Emitted with a run that makes the mistake of the lesson.
+  /// Emitted with a run that makes the chosen mistake.
   void runRequested(const RunConfig& config);
 
  private:
@@ -37,6 +37,6 @@ class LessonsDialog : public QDialog {
 };
 
 /// Returns the settings of the sample run with the changes that the mistake needs.
-RunConfig lessonRun(const QString& id);
+RunConfig runWithMistake(const QString& id);
 
 }  // namespace ringscope::viz
