@@ -24,7 +24,7 @@ target_compile_options(ringscope_facts PRIVATE -O1)
 ringscope_test(test_facts engine facts/facts_test.cpp HEADERS ringscope_engine LIBS ringscope_facts GTest::gtest_main)
 add_dependencies(test_facts ringscope)
 if(RINGSCOPE_GUI)
-  ringscope_window_test(test_painted_facts viz/painted_test.cpp viz/painted_moments.cpp viz/painted_numbers.cpp
+  ringscope_window_test(test_painted_facts viz/painted_test.cpp viz/painted_merge.cpp viz/painted_moments.cpp viz/painted_numbers.cpp
     viz/painted_words.cpp)
   target_link_libraries(test_painted_facts PRIVATE ringscope_facts)
 endif()

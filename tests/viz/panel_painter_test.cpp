@@ -59,6 +59,37 @@ TEST(MergePainterTest, DrawsABlockALineAndWhetherItEqualsTheRecording) {
   EXPECT_FALSE(has(*missing, "75.00 %"));
 }
 
+TEST(MergePainterTest, BuildsUpWithTheRingStepsAndFillsInTheFormulas) {
+  MergeScene scene;
+  scene.rank = scene.history.attending = WorldRank::of(0);
+  const double both = std::log(std::exp(1.0) + std::exp(2.0)), all = std::log(2 * std::exp(both));
+  scene.history.steps = {
+      {RingStep::of(0), WorldRank::of(0), true, "", 1, 1, std::exp(1 - all), 0.5, 0.5},
+      {RingStep::of(1), WorldRank::of(3), true, "", 2, both, std::exp(2 - all), 0.6339, 0.683},
+      {RingStep::of(2), WorldRank::of(2), true, "", both, all, 0.5, 0.7, 0.766}};
+  scene.history.lse = all;
+  const auto picture = [&](int ring_step, QSizeF size) {
+    scene.now = RingStep::of(ring_step);
+    return drawn(size,
+                 [&](QPainter& p, const QRectF& area) { paintMerge(p, area, scene, dark()); });
+  };
+  const auto first = picture(0, {1300, 700});
+  EXPECT_TRUE(has(*first, "100.00 %")) << first->words();
+  EXPECT_TRUE(has(*first, "to come"));
+  EXPECT_TRUE(has(*first, "weight so far"));
+  EXPECT_TRUE(has(*first, "1.0000 = log exp(1.0000)"));
+  const auto second = picture(1, {1300, 700});
+  EXPECT_TRUE(has(*second, "2.3133 = log( exp(1.0000) + exp(2.0000) )")) << second->words();
+  EXPECT_TRUE(has(*second, "0.6339 = 0.2689 · 0.5000 + 0.7311 · 0.6830")) << second->words();
+  EXPECT_TRUE(has(*second, "26.89 %")) << second->words();
+  EXPECT_TRUE(has(*second, "73.11 %"));
+  const auto last = picture(2, {1300, 700});
+  EXPECT_FALSE(has(*last, "to come"));
+  EXPECT_TRUE(has(*last, "weight in the result"));
+  EXPECT_TRUE(has(*last, "50.00 %"));
+  EXPECT_TRUE(has(*picture(1, {708, 410}), "0.6339 = ")) << "also on a small stage";
+}
+
 MemoryScene halfAMegabyte() {
   MemoryScene scene;
   scene.rank = WorldRank::of(7);

@@ -2,6 +2,7 @@
 #include "viz/views/merge/merge_painter.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "viz/kit/page.h"
 #include "viz/style/face.h"
@@ -12,22 +13,34 @@ namespace {
 constexpr double kMergeTop = 84, kMergeHeads = 22, kMergeLeastRow = 17, kMostRow = 44;
 constexpr double kResult = 26, kTightResult = 20, kMergeSentence = 48;
 
-/// How high the parts are in an area; blocks give way first, then the sentence at the end.
+/// The formulas lie beside each other on a wide page.
+constexpr double kWidePage = 1100, kFormula = 28, kFormulaNumbers = 22;
+
+double formulasHeight(double width) {
+  return (width < kWidePage ? 2 : 1) * (kFormula + kFormulaNumbers);
+}
+
+/// The heights of the parts in an area. The sentence at the end gives way first, then the blocks,
+/// then the formulas.
 struct Heights {
-  double row = kMostRow, result = kResult;
+  double row = kMostRow, result = kResult, formulas = 0;
   bool has_sentence = true;
 
-  double results() const { return 3 * result + 14 + (has_sentence ? kMergeSentence : 0); }
-  static Heights of(double height, std::size_t steps) {
+  double results() const {
+    return 3 * result + 14 + (has_sentence ? kMergeSentence : 0) + formulas;
+  }
+  static Heights of(const QSizeF& size, std::size_t steps) {
     const auto rows = static_cast<double>(std::max<std::size_t>(1, steps));
-    Heights h;
-    auto row_in = [&] { return (height - kMergeTop - kMergeHeads - h.results() - 20) / rows; };
-    if (row_in() < kMergeLeastRow + 5) {
-      h.result = kTightResult;
-      h.has_sentence = false;
+    const double needed = formulasHeight(size.width());
+    for (const Heights& choice :
+         {Heights{0, kResult, needed, true}, Heights{0, kResult, needed, false},
+          Heights{0, kResult, 0, true}, Heights{0, kTightResult, 0, false}}) {
+      Heights h = choice;
+      const double row = (size.height() - kMergeTop - kMergeHeads - h.results() - 20) / rows;
+      h.row = std::clamp(row, kMergeLeastRow, kMostRow);
+      if (row >= kMergeLeastRow + 5 || h.result == kTightResult) return h;
     }
-    h.row = std::clamp(row_in(), kMergeLeastRow, kMostRow);
-    return h;
+    return {};
   }
 };
 
@@ -37,7 +50,7 @@ struct MergeCanvas {
   QRectF area;
   const MergeScene& scene;
   const Theme& theme;
-  Heights heights = Heights::of(area.height(), scene.history.steps.size());
+  Heights heights = Heights::of(area.size(), scene.history.steps.size());
 
   double rowHeight() const { return heights.row; }
   int numberSize() const { return rowHeight() < 22 ? 11 : 13; }
@@ -53,6 +66,13 @@ struct MergeCanvas {
     write(p, where, words, font, color, alignment);
   }
 };
+
+/// Returns digits as small digits under the line.
+QString subscript(const QString& digits) {
+  QString small;
+  for (const QChar digit : digits) small += QChar(0x2080 + digit.digitValue());
+  return small;
+}
 
 constexpr int kMergeRight = Qt::AlignVCenter | Qt::AlignRight;
 
@@ -93,9 +113,9 @@ void drawVerdict(const MergeCanvas& c) {
 }
 
 void drawColumns(const MergeCanvas& c, double y) {
-  static const char* const kNames[] = {
-      "ring step", "block",        "block lse", "running lse", "weight in the result",
-      "",          "out[0] so far"};
+  const char* const weight = c.scene.isUnderWay() ? "weight so far" : "weight in the result";
+  const char* const kNames[] = {"ring step", "block", "block lse",    "running lse",
+                                weight,      "",      "out[0] so far"};
   for (int i = 0; i < 7; ++i)
     c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
                  c.column(i, y).width() + (i == 6 ? 16 : 0), kMergeHeads - 4),
@@ -107,9 +127,9 @@ void drawColumns(const MergeCanvas& c, double y) {
 void drawWeight(const MergeCanvas& c, const MergeStep& step, double y) {
   const double inset = c.rowHeight() < 22 ? 3 : 4;
   const QRectF bar = c.column(4, y).adjusted(0, inset, 0, -inset);
-  paintBar(c.p, bar, step.weight, rankBrush(step.source_rank), c.theme, 3, 2);
-  c.say(c.column(5, y), QString("%1 %").arg(step.weight * 100, 0, 'f', 2), c.theme.text,
-        monoFont(c.numberSize()), kMergeRight);
+  paintBar(c.p, bar, c.scene.weightSoFar(step), rankBrush(step.source_rank), c.theme, 3, 2);
+  c.say(c.column(5, y), QString("%1 %").arg(c.scene.weightSoFar(step) * 100, 0, 'f', 2),
+        c.theme.text, monoFont(c.numberSize()), kMergeRight);
 }
 
 void drawStep(const MergeCanvas& c, const MergeStep& step, double y) {
@@ -132,6 +152,8 @@ void drawStep(const MergeCanvas& c, const MergeStep& step, double y) {
               QRectF(face.left(), face.top() + 1, std::min(76.0, face.width()),
                      std::min(28.0, face.height() - 2)),
               step.source_rank, QString("KV %1").arg(step.source_rank.value()), c.theme);
+  if (c.scene.isToCome(step))
+    return c.say(c.column(4, y) | c.column(6, y), "to come", c.theme.dim, textFont(12));
   if (!step.attended)
     return c.say(c.column(4, y) | c.column(6, y), "nothing for this row: " + text(step.words),
                  c.theme.dim, textFont(12));
@@ -155,10 +177,58 @@ void drawResult(const MergeCanvas& c, const QString& name, double value,
         equal ? c.theme.right : c.theme.wrong, textFont(13));
 }
 
+QString number(double value) {
+  return QString::number(value, 'f', 4);
+}
+
+/// Draws a formula, and the same with the numbers of the recording under it.
+void drawFormula(const MergeCanvas& c, const QRectF& box, const QString& formula,
+                 const QString& numbers) {
+  writeElided(c.p, {box.left(), box.top(), box.width(), kFormula}, formula,
+              textFont(18, QFont::Medium), c.theme.text);
+  writeElided(c.p, {box.left(), box.top() + kFormula, box.width(), kFormulaNumbers}, numbers,
+              monoFont(13), c.theme.accent);
+}
+
+/// Draws how the last block that was merged has changed the row.
+void drawFormulas(const MergeCanvas& c, double y) {
+  const auto last = c.scene.lastMerged();
+  if (!last || c.heights.formulas == 0) return;
+  const MergeStep& step = c.scene.history.steps[*last];
+  const MergeStep before = c.scene.before(*last);
+  const bool first = std::isinf(before.running_lse);
+  const bool wide = c.area.width() >= kWidePage;
+  const double width = c.area.width() - 48;
+  const QRectF left(c.area.left() + 24, y, wide ? width * 0.42 : width, kFormula);
+  const QRectF right = wide ? QRectF(left.right() + 16, y, width - left.width() - 16, kFormula)
+                            : left.translated(0, kFormula + kFormulaNumbers);
+  const QString block = QString::number(step.source_rank.value());
+  drawFormula(c, left,
+              first ? QString("lse = log exp(lse%1)").arg(subscript(block))
+                    : QString("lse′ = log( exp(lse) + exp(lse%1) )").arg(subscript(block)),
+              first ? QString("%1 = log exp(%1)").arg(number(step.block_lse))
+                    : QString("%1 = log( exp(%2) + exp(%3) )")
+                          .arg(number(step.running_lse), number(before.running_lse),
+                               number(step.block_lse)));
+  drawFormula(c, right,
+              first ? QString("out = out%1").arg(subscript(block))
+                    : QString("out′ = exp(lse − lse′) · out + exp(lse%1 − lse′) · out%1")
+                          .arg(subscript(block)),
+              first ? QString("%1 = %2").arg(number(step.running_out), number(step.block_out))
+                    : QString("%1 = %2 · %3 + %4 · %5")
+                          .arg(number(step.running_out),
+                               number(std::exp(before.running_lse - step.running_lse)),
+                               number(before.running_out),
+                               number(std::exp(step.block_lse - step.running_lse)),
+                               number(step.block_out)));
+}
+
 void drawResults(const MergeCanvas& c, double y) {
   const MergeHistory& h = c.scene.history;
   c.p.setPen(QPen(c.theme.line, 1));
   c.p.drawLine(QPointF(c.area.left() + 24, y - 10), QPointF(c.area.right() - 24, y - 10));
+  drawFormulas(c, y);
+  y += c.heights.formulas;
   drawResult(c, "recorded out[0]", h.out, std::nullopt, y);
   const double pitch = c.heights.result;
   drawResult(c, "blocks merged by their weights", h.merged, h.largest_error_merged, y + pitch);
@@ -197,7 +267,7 @@ double mergeHeight(const MergeScene& scene) {
   if (!scene.note.empty()) return 0;
   const std::size_t steps = scene.history.steps.size();
   return kMergeTop + kMergeHeads + kMergeLeastRow * static_cast<double>(steps) +
-         Heights::of(1, steps).results() + 20;
+         Heights::of({kWidePage, 1}, steps).results() + 20;
 }
 
 }  // namespace ringscope::viz

@@ -152,8 +152,14 @@ class Historian {
       return;
     }
     const double lse = block_lse->row(0, attender_.head, row)[0];
-    step.block_lse = addedLse(step.block_lse, lse);
-    all_.add(block_out->row(0, attender_.head, row), lse);
+    const auto out = block_out->row(0, attender_.head, row);
+    if (lse != kNoKey) {  // pieces of one block are merged as blocks are
+      const double both = addedLse(step.block_lse, lse);
+      step.block_out =
+          step.block_out * std::exp(step.block_lse - both) + out.front() * std::exp(lse - both);
+      step.block_lse = both;
+    }
+    all_.add(out, lse);
   }
 
   const Trace& trace_;
@@ -216,6 +222,30 @@ MergeHistory mergeHistory(const Trace& trace, const Place& viewed,
   const double merging = std::ldexp(static_cast<double>(history.steps.size() + 8), -20);
   history.rounding = (2 * unitRoundoff(out_record->dtype) + merging) * all.largest;
   return history;
+}
+
+bool MergeScene::isUnderWay() const {
+  return std::ranges::any_of(history.steps,
+                             [this](const MergeStep& step) { return isToCome(step); });
+}
+
+double MergeScene::weightSoFar(const MergeStep& step) const {
+  const auto last = lastMerged();
+  if (!isUnderWay() || !last) return step.weight;
+  return std::exp(step.block_lse - history.steps[*last].running_lse);
+}
+
+std::optional<std::size_t> MergeScene::lastMerged() const {
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < history.steps.size(); ++i)
+    if (history.steps[i].attended && !isToCome(history.steps[i])) last = i;
+  return last;
+}
+
+MergeStep MergeScene::before(std::size_t step) const {
+  MergeStep none;
+  none.running_lse = kNoKey;
+  return step == 0 ? none : history.steps.at(step - 1);
 }
 
 MergeScene makeMergeScene(const Trace& trace, const Cursor& cursor, MergeRow row) {

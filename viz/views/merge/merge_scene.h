@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct MergeStep {
   double running_lse = 0;  ///< after this block
   double weight = 0;       ///< of the block in the final output: exp(block_lse − lse)
   double running_out = 0;  ///< first element, after this block, merged in fp64
+  double block_out = 0;    ///< first element, of the row's keys in this block
 
   friend bool operator==(const MergeStep&, const MergeStep&) = default;
 };
@@ -64,6 +66,19 @@ struct MergeScene {
   bool has_sink = false;  ///< an attention sink has the weight that the blocks leave
   bool sealed = false;    ///< a quiz round: the results are not compared
   MergeHistory history;
+
+  /// Reports whether the viewed ring step is before this one.
+  bool isToCome(const MergeStep& step) const {
+    return now.exists() && step.ring_step.value() > now.value();
+  }
+  /// Reports whether a block of the pass is still to come.
+  bool isUnderWay() const;
+  /// Returns the weight of a block in the result as merged up to the viewed ring step.
+  double weightSoFar(const MergeStep& step) const;
+  /// Returns the index of the last block that was merged into the row; nullopt: none was.
+  std::optional<std::size_t> lastMerged() const;
+  /// Returns the running log-sum-exp and result before a step; −inf and 0 before the first block.
+  MergeStep before(std::size_t step) const;
 
   friend bool operator==(const MergeScene&, const MergeScene&) = default;
 };
