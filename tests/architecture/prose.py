@@ -55,9 +55,10 @@ def docstrings(text):
 
 
 def markdown_blocks(text):
-    """Yields (line number, text) for each paragraph, list item and table cell outside of code."""
+    """Yields (line number, text) for each paragraph, list item and table cell outside of code and comments."""
     block, first, code = [], 0, False
     for number, line in enumerate(text.splitlines() + [""], 1):
+        line = re.sub(r"<!--.*?-->", "", line)
         if line.lstrip().startswith("```"):
             code = not code
             continue

@@ -26,7 +26,8 @@ class LessonControl : public QObject {
   void taking();
 
  private:
-  /// What must happen before the learner's deeds count. A recording that is opened plays at first.
+  /// The event before which the learner's deeds do not count. A recording that is opened plays at
+  /// first.
   enum class Awaited { kNothing, kRun, kRecording, kPlace };
   void begin();
   /// Starts the run of the step, or opens its recording. Returns false when the step has neither.

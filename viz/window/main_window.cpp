@@ -30,7 +30,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   recordings_ = new RecordingControl(parts, this);
   history_ = new HistoryControl(parts, *recordings_, this);
   new DropControl(parts, *recordings_, *history_, this);
-  notes_ = new NotesControl(parts, this);
+  auto* notes = new NotesControl(parts, this);
   auto* saves = new SaveControl(parts, *history_, this);
   new StartControl(parts, {*runs_, *jobs_, *recordings_, job_}, !engine_program.isEmpty(), this);
   quiz_ = new QuizControl(parts, *runs_, *recordings_, engine_, this);
@@ -39,7 +39,7 @@ MainWindow::MainWindow(const QString& engine_program, QWidget* parent) : QMainWi
   frames_.setTimerType(Qt::PreciseTimer);
   frames_.start(16);
   frame_clock_.start();
-  addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *history_, *notes_,
+  addShortcuts(*this, {viewing_, *page_, *beside_, *runs_, *jobs_, *recordings_, *history_, *notes,
                        *saves, *quiz_, *lessons_, engine_, job_});
   // Strings from recordings are never taken for markup.
   for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);

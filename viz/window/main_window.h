@@ -85,7 +85,6 @@ class MainWindow : public QMainWindow {
   JobControl* jobs_;
   RecordingControl* recordings_;
   HistoryControl* history_;
-  NotesControl* notes_;
   QuizControl* quiz_;
   LessonControl* lessons_;
   QTimer frames_;

@@ -13,7 +13,7 @@ StartControl::StartControl(const WindowParts& parts, const Targets& targets, boo
   page->setEngine(has_engine);
   connect(page, &StartPage::exploreRequested, this,
           [this] { to_.runs.start(parts_.page.runPanel()->config()); });
-  connect(page, &StartPage::sampleRequested, &to_.recordings, &RecordingControl::open);
+  connect(page, &StartPage::recordingRequested, &to_.recordings, &RecordingControl::open);
   connect(page, &StartPage::openRequested, &to_.recordings, &RecordingControl::chooseFile);
   connect(page, &StartPage::listenRequested, this, &StartControl::listen);
   connect(page, &StartPage::mistakesRequested, this, &StartControl::showMistakes);

@@ -97,7 +97,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   below->addStretch(1);
   rows->addLayout(below);
   rows->addStretch(3);
-  connect(recent_, &RecentList::chosen, this, &StartPage::recentRequested);
+  connect(recent_, &RecentList::chosen, this, &StartPage::recordingRequested);
   connect(recent_, &RecentList::allRequested, this, &StartPage::historyRequested);
   addExplore();
   addDebug();
@@ -113,11 +113,11 @@ void StartPage::addExplore() {
   column->addWidget(explore_);
   column->addWidget(sample);
   connect(explore_, &QPushButton::clicked, this, [this] {
-    explore_->property("opens").toBool() ? Q_EMIT sampleRequested(samplePath())
+    explore_->property("opens").toBool() ? Q_EMIT recordingRequested(samplePath())
                                          : Q_EMIT
                                            exploreRequested();
   });
-  connect(sample, &QToolButton::clicked, this, [this] { Q_EMIT sampleRequested(samplePath()); });
+  connect(sample, &QToolButton::clicked, this, [this] { Q_EMIT recordingRequested(samplePath()); });
 }
 
 void StartPage::addDebug() {

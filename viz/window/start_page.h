@@ -42,13 +42,12 @@ class StartPage : public QWidget {
 
  Q_SIGNALS:
   void exploreRequested();
-  /// Emitted with the path of the sample recording.
-  void sampleRequested(const QString& path);
+  /// Emitted with the path of the sample recording, or of one that was used before.
+  void recordingRequested(const QString& path);
   void openRequested();
   void listenRequested();
   void quizRequested();
   void lessonsRequested();
-  void recentRequested(const QString& path);
   void historyRequested();
   /// The page has come into view.
   void shown();

@@ -24,6 +24,25 @@ void showPart(QWidget* side, int shown) {
     parts->itemAt(part)->widget()->setVisible(part == shown);
 }
 
+QScrollArea* makeScrolled(QWidget* widget, QWidget* parent) {
+  auto* area = new QScrollArea(parent);
+  area->setWidget(widget);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  return area;
+}
+
+/// Makes a column with several parts, of which the first is shown.
+QWidget* makeSide(const QList<QWidget*>& parts, QWidget* parent) {
+  auto* side = new QWidget(parent);
+  auto* rows = new QVBoxLayout(side);
+  rows->setContentsMargins(0, 0, 0, 0);
+  for (QWidget* part : parts) rows->addWidget(makeScrolled(part, parent));
+  showPart(side, 0);
+  return side;
+}
+
 }  // namespace
 
 WindowPage::WindowPage(const Sources& sources, QWidget* parent)
@@ -41,8 +60,8 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   quiz_.panel = new QuizPanel(this);
   quiz_.answers = new AnswerPanel(this);
   lesson_ = new LessonPanel(this);
-  left_ = makeSide({run_panel_, quiz_.panel});
-  right_ = makeSide({inspector, quiz_.answers, lesson_});
+  left_ = makeSide({run_panel_, quiz_.panel}, this);
+  right_ = makeSide({inspector, quiz_.answers, lesson_}, this);
   auto* timeline = new TimelineStrip(sources.viewing, this);
   stage_ = new StageArea(sources.viewing, sources.before, sources.job, this);
   panes_ =
@@ -61,24 +80,6 @@ WindowPage::WindowPage(const Sources& sources, QWidget* parent)
   connect(stage_, &StageArea::viewShown, this, &WindowPage::refreshPanels);
   connect(stage_, &StageArea::viewShown, this, [this] { showStart(false); });
   connect(stage_, &StageArea::stageAdded, this, [this] { setTheme(*theme_); });
-}
-
-QScrollArea* WindowPage::scrolled(QWidget* widget) {
-  auto* area = new QScrollArea(this);
-  area->setWidget(widget);
-  area->setWidgetResizable(true);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setFocusPolicy(Qt::NoFocus);
-  return area;
-}
-
-QWidget* WindowPage::makeSide(const QList<QWidget*>& parts) {
-  auto* side = new QWidget(this);
-  auto* rows = new QVBoxLayout(side);
-  rows->setContentsMargins(0, 0, 0, 0);
-  for (QWidget* part : parts) rows->addWidget(scrolled(part));
-  showPart(side, 0);
-  return side;
 }
 
 void WindowPage::setPresenting(bool presenting) {
@@ -162,8 +163,8 @@ void WindowPage::setTheme(const Theme& theme) {
 void WindowPage::chooseNextTheme() {
   const auto& all = Theme::all();
   const auto at = static_cast<std::size_t>(theme_ - all.data());
-  chosen_theme_ = &all[(at + 1) % all.size()];
-  setTheme(*chosen_theme_);
+  shows_.theme = &all[(at + 1) % all.size()];
+  setTheme(*shows_.theme);
 }
 
 void WindowPage::save(QSettings& settings) const {
@@ -171,7 +172,7 @@ void WindowPage::save(QSettings& settings) const {
   settings.setValue("window/inspector", shows_.inspector);
   settings.setValue("runs/most_bytes", top_bar_->runs()->limit());
   settings.setValue("run/on", run_panel_->config().run_on);
-  if (chosen_theme_) settings.setValue("window/theme", chosen_theme_->name);
+  if (shows_.theme) settings.setValue("window/theme", shows_.theme->name);
   panes_->save(settings);
 }
 
@@ -184,8 +185,8 @@ void WindowPage::restore(const QSettings& settings) {
   top_bar_->runs()->setLimit(is_number ? limit : RunsButton::kDefaultLimit);
   const QString theme = settings.value("window/theme").toString();
   for (const Theme& known : Theme::all())
-    if (known.name == theme) chosen_theme_ = &known;
-  if (chosen_theme_) setTheme(*chosen_theme_);
+    if (known.name == theme) shows_.theme = &known;
+  if (shows_.theme) setTheme(*shows_.theme);
   panes_->restore(settings);
   refreshPanels();
 }

@@ -74,11 +74,8 @@ class WindowPage : public QWidget {
   void restore(const QSettings& settings);
 
  private:
-  QScrollArea* scrolled(QWidget* widget);
   /// Shows a page alone; null: the panes.
   void showInFront(QWidget* page);
-  /// Makes a column with several parts, of which the first is shown.
-  QWidget* makeSide(const QList<QWidget*>& parts);
 
   TopBar* top_bar_;
   RunPanel* run_panel_;
@@ -92,8 +89,8 @@ class WindowPage : public QWidget {
   LessonPanel* lesson_;
   QList<View*> panels_;  // the inspector and the timeline
   const Theme* theme_;
-  const Theme* chosen_theme_ = nullptr;  // the user's choice, now or in an earlier window
   struct {
+    const Theme* theme = nullptr;  // the user's choice, now or in an earlier window
     bool run_panel = true, inspector = true, lesson = false;  // by the user's choice
     bool start_before = false;                                // the page that the history replaced
   } shows_;

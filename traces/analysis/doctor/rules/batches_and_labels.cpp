@@ -9,6 +9,7 @@
 #include "traces/analysis/doctor/rule.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/other_tensors.h"
+#include "traces/format/trace/framework.h"
 #include "traces/format/trace/sequence_groups.h"
 
 namespace ringscope::traces {
@@ -206,7 +207,8 @@ RuleResult checkShiftLabelsPerShard(const Readings& readings) {
                    "that are tokens of a later chunk: " +
                        std::to_string(labels.wrong) +
                        "; last tokens of a shard that lost theirs: " + std::to_string(labels.lost) +
-                       "." + (labels.wrong == 0 ? kAssumedDocuments : ""),
+                       "." +
+                       (labels.wrong == 0 && isForeign(readings.trace()) ? kAssumedDocuments : ""),
        .remedy = "Shift labels once for the whole sequence, before it is cut, and shard them with "
                  "the tokens: buffers=[input_ids, labels, …]; give the model shift_labels rather "
                  "than labels to shift."});
