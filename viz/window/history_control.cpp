@@ -28,7 +28,6 @@ HistoryControl::HistoryControl(const WindowParts& parts, RecordingControl& recor
   connect(parts_.page.topBar()->runs(), &RunsButton::historyRequested, this,
           &HistoryControl::toggle);
   StartPage* start = parts_.page.start();
-  connect(start, &StartPage::recordingRequested, &recordings_, &RecordingControl::open);
   connect(start, &StartPage::historyRequested, this, &HistoryControl::toggle);
   connect(start, &StartPage::shown, this, &HistoryControl::showRecent);
   connect(&digests_, &DigestStore::made, this, [this, start] {

@@ -12,6 +12,7 @@
 #include "viz/style/motion.h"
 #include "viz/window/drop_control.h"
 #include "viz/window/keys.h"
+#include "viz/window/notes_control.h"
 #include "viz/window/old_runs.h"
 #include "viz/window/shortcuts.h"
 

@@ -8,7 +8,6 @@
 #include "viz/window/history_control.h"
 #include "viz/window/job_control.h"
 #include "viz/window/lesson_control.h"
-#include "viz/window/notes_control.h"
 #include "viz/window/quiz_control.h"
 #include "viz/window/recording_control.h"
 #include "viz/window/run_control.h"
