@@ -37,6 +37,13 @@ TEST(InjectedTest, OnlyWhatARunBeganWithIsForTheNextOne) {
   EXPECT_TRUE(injected.describe().contains("(layer 1)")) << injected.describe().toStdString();
 }
 
+TEST(InjectedTest, AMistakeAddedBeforeTheFirstStepIsOneThatTheRunBeganWith) {
+  const Injected injected(
+      {kBeganRight, R"({"control": "inject", "mistake": "lse_base2", "from_train_step": 0})"});
+  EXPECT_EQ(injected.fromStart(), QStringList{"lse_base2"});
+  EXPECT_FALSE(injected.changed());
+}
+
 TEST(InjectedTest, DocumentsOfOtherShapesAreNoMistakesAndNoFailure) {
   const Injected injected({"[1]", R"({"mistakes": [7]})", R"({"control": "inject"})",
                            R"({"control": "pause", "mistake": "naive_sum_merge"})",

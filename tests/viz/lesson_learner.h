@@ -8,7 +8,7 @@
 #include "tests/viz/window_fixture.h"
 #include "viz/window/lesson_control.h"
 
-namespace ringscope::viz::test {
+namespace ringscope::viz {
 
 /// A learner who does the tasks of lessons by mouse and keys.
 class LessonLearner {
@@ -108,4 +108,4 @@ class LessonLearner {
   MainWindow& window_;
 };
 
-}  // namespace ringscope::viz::test
+}  // namespace ringscope::viz

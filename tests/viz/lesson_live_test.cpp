@@ -6,7 +6,7 @@ namespace ringscope::viz {
 namespace {
 
 TEST_F(WindowTest, EveryLessonIsPlayedToItsEndOverItsOwnRuns) {
-  test::LessonLearner learner(window);
+  LessonLearner learner(window);
   window.page().showStart(true);
   for (auto* door : window.page().start()->findChildren<QToolButton*>())
     if (door->text() == "Lessons") QTest::mouseClick(door, Qt::LeftButton);

@@ -129,7 +129,7 @@ class LessonWindowTest : public testing::Test {
       if (door->text() == "Lessons") QTest::mouseClick(door, Qt::LeftButton);
   }
   MainWindow window;
-  test::LessonLearner learner;
+  LessonLearner learner;
 };
 
 TEST_F(LessonWindowTest, TicksAStepOnlyWhenItIsDone) {

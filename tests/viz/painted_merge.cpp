@@ -18,6 +18,9 @@ void takeMergeFormulas(PaintedWords& words, const viz::MergeScene& scene) {
   const auto& step = scene.history.steps[*last];
   const auto before = scene.before(*last);
   const auto four = [](double value) { return decimals(value, 4); };
+  const auto factor = [&](double value) {
+    return value < 0 ? "(" + four(value) + ")" : four(value);
+  };
   if (std::isinf(before.running_lse)) {
     words.must(four(step.block_lse) + " = log exp(" + four(step.block_lse) + ")");
     words.must(four(step.running_out) + " = " + four(step.block_out));
@@ -27,8 +30,8 @@ void takeMergeFormulas(PaintedWords& words, const viz::MergeScene& scene) {
              four(step.block_lse) + ") )");
   words.must(four(step.running_out) + " = " +
              four(std::exp(before.running_lse - step.running_lse)) + " · " +
-             four(before.running_out) + " + " + four(std::exp(step.block_lse - step.running_lse)) +
-             " · " + four(step.block_out));
+             factor(before.running_out) + " + " +
+             four(std::exp(step.block_lse - step.running_lse)) + " · " + factor(step.block_out));
 }
 
 void takeMergeSteps(PaintedWords& words, const viz::MergeScene& scene) {

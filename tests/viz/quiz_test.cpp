@@ -124,18 +124,104 @@ TEST(QuizState, KeepsEachLineOfEvidenceOnceUntilTheAnswer) {
   EXPECT_TRUE(quiz.evidence().empty());
 }
 
+TEST(QuizState, EachHintCostsAPointAndIsCounted) {
+  Quiz quiz(sample(), 3, 2);
+  EXPECT_TRUE(quiz.hints().empty());
+  quiz.takeHint();
+  quiz.takeHint();
+  ASSERT_EQ(quiz.hints().size(), 2u);
+  const auto* mistake = traces::findMistake(quiz.round().mistake);
+  EXPECT_NE(quiz.hints()[1].find(mistake->view), std::string::npos);
+  EXPECT_TRUE(quiz.hasMoreHints());
+  quiz.takeHint();
+  EXPECT_FALSE(quiz.hasMoreHints());
+  quiz.takeHint();
+  quiz.answer(quiz.round().mistake, 9);
+  EXPECT_EQ(quiz.sheet().results()[0].hints, 3);
+  EXPECT_EQ(quiz.sheet().results()[0].points(), 1);
+  quiz.reveal();
+  quiz.next();
+  EXPECT_TRUE(quiz.hints().empty());
+}
+
+TEST(QuizHints, NoneNamesTheMistake) {
+  for (const std::string& id : quizMistakes(sample()))
+    for (const std::string& hint : quizHints(id)) {
+      const auto* mistake = traces::findMistake(id);
+      EXPECT_GT(hint.size(), 10u);
+      for (const std::string& name : {id, mistake->label, mistake->title})
+        EXPECT_EQ(hint.find(name), std::string::npos) << hint;
+    }
+  EXPECT_THROW(quizHints("no_such_mistake"), Error);
+}
+
+TEST(QuizPlace, IsJudgedByTheFindingsOfTheMistake) {
+  traces::Finding finding;
+  finding.rule = "naive_sum_merge";
+  finding.place.train_step = 1;
+  finding.rank = WorldRank::of(2);
+  traces::Diagnosis diagnosis;
+  diagnosis.entries.push_back({"naive_sum_merge", traces::found(finding)});
+  const auto judged = [&](NamedPlace place) {
+    return isPlaceRight(place, "naive_sum_merge", diagnosis);
+  };
+  EXPECT_EQ(judged({2, 1, {}}), true);
+  EXPECT_EQ(judged({2, {}, {}}), true);
+  EXPECT_EQ(judged({2, 0, {}}), false);
+  EXPECT_EQ(judged({1, {}, {}}), false);
+  EXPECT_EQ(judged({2, {}, 0}), false) << "the doctor names no layer";
+  EXPECT_EQ(judged({}), std::nullopt);
+  EXPECT_EQ(isPlaceRight({2, {}, {}}, "lse_base2", diagnosis), std::nullopt);
+  EXPECT_EQ(NamedPlace({2, 1, 0}).describe(), "rank 2 · step 1 · layer 0");
+}
+
+TEST(QuizState, ThePlaceAndTheReasonStandInTheSheet) {
+  Quiz quiz(sample(), 3, 1);
+  quiz.explain({2, {}, {}}, "the ids restart");
+  quiz.answer(quiz.round().mistake, 9);
+  quiz.explain({1, {}, {}}, "too late");
+  quiz.judgePlace({});
+  EXPECT_FALSE(quiz.isPlaceJudged()) << "the round is sealed";
+  quiz.reveal();
+  traces::Finding finding;
+  finding.rule = quiz.round().mistake;
+  finding.rank = WorldRank::of(2);
+  traces::Diagnosis diagnosis;
+  diagnosis.entries.push_back({finding.rule, traces::found(finding)});
+  quiz.judgePlace(diagnosis);
+  const QuizResult& result = quiz.sheet().results()[0];
+  EXPECT_EQ(result.where, "rank 2");
+  EXPECT_EQ(result.because, "the ids restart");
+  EXPECT_EQ(result.where_right, true);
+  EXPECT_EQ(result.points(), 5);
+}
+
 TEST(ScoreSheetFile, HasAHeaderAndOneQuotedLinePerRound) {
   ScoreSheet sheet;
-  sheet.add({1, 42, "ring", "head_tail", "causal", "a", "a", 61, {"Ring, rank 1", "say \"x\""}});
+  sheet.add({1,
+             42,
+             "ring",
+             "head_tail",
+             "causal",
+             "a",
+             "a",
+             61,
+             {"Ring, rank 1", "say \"x\""},
+             2,
+             "rank 1",
+             true,
+             "it is \"off\""});
   sheet.add({2, 42, "ulysses", "none", "causal", "", "b", 5, {}});
   const test::TempDir dir;
   sheet.save(dir.file("score.csv"));
   std::stringstream text;
   text << std::ifstream(dir.file("score.csv"), std::ios::binary).rdbuf();
   EXPECT_EQ(text.str(),
-            "round,seed,strategy,balance,mask,answer,mistake,result,seconds,evidence\r\n"
-            "1,42,ring,head_tail,causal,a,a,right,61,\"Ring, rank 1; say \"\"x\"\"\"\r\n"
-            "2,42,ulysses,none,causal,,b,no answer,5,\r\n");
+            "round,seed,strategy,balance,mask,answer,mistake,result,seconds,evidence,hints,where,"
+            "where_result,because,points\r\n"
+            "1,42,ring,head_tail,causal,a,a,right,61,\"Ring, rank 1; say \"\"x\"\"\",2,rank 1,"
+            "right,\"it is \"\"off\"\"\",3\r\n"
+            "2,42,ulysses,none,causal,,b,no answer,5,,0,,,,0\r\n");
   EXPECT_THROW(sheet.save(dir.file("missing/score.csv")), Error);
 }
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A quiz in the window, by mouse and keys: what a round hides, what it reveals, what it saves.
+#include <unistd.h>
+
 #include <QAbstractItemView>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QRadioButton>
 #include <QTextEdit>
 #include <QToolButton>
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -156,6 +161,71 @@ TEST_F(QuizWindowTest, AnAnswerIsRevealedWithTheProofAndTheNextRoundIsSealedAgai
   expectSilence(rounds[1], "the second round");
   QTest::keyClick(&window, Qt::Key_F3);
   EXPECT_TRUE(answers().isVisible());
+}
+
+/// Returns the arguments of all processes below this one, as `ps` shows them.
+std::string argumentsOfChildren() {
+  std::string all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string pid, name, state, parent;
+    if (!(stat >> pid >> name >> state >> parent) || parent != std::to_string(::getpid())) continue;
+    for (const char* file : {"cmdline", "environ"}) {
+      std::stringstream text;
+      text << std::ifstream(entry.path() / file, std::ios::binary).rdbuf();
+      all += text.str() + "\n";
+    }
+  }
+  std::ranges::replace(all, '\0', ' ');
+  return all;
+}
+
+TEST_F(QuizWindowTest, NoListOfProcessesShowsTheMistake) {
+  const QuizRound round = roundsOf(3, 1).front();
+  std::string seen;
+  QObject::connect(&window.engine(), &EngineLink::started, &window,
+                   [&] { seen = argumentsOfChildren(); });
+  begin(3, 1);
+  EXPECT_NE(seen.find(" train "), std::string::npos) << "the engine was seen";
+  EXPECT_EQ(seen.find(round.mistake), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("--mistake"), std::string::npos);
+}
+
+TEST_F(QuizWindowTest, HintsWhereAndBecauseStandInTheSheet) {
+  const auto rounds = roundsOf(3, 1);
+  begin(3, 1);
+  const auto tool = [&](const QString& text) {
+    for (auto* each : window.page().quiz().panel->findChildren<QToolButton*>())
+      if (each->text() == text) QTest::mouseClick(each, Qt::LeftButton);
+  };
+  tool("Show hint 1");
+  tool("Show hint 2");
+  expectSilence(rounds[0], "after two hints");
+  for (auto* box : answers().findChildren<QComboBox*>())
+    if (box->accessibleName() == "Where? Rank") QTest::keyClicks(box, "0");
+  QTest::keyClicks(answers().findChild<QLineEdit*>(), "the norm, I think");
+  choose(rounds[0].mistake);
+  QTest::mouseClick(button("Answer"), Qt::LeftButton);
+  EXPECT_NE(csv().find(",2,rank 0,,\"the norm, I think\",2"), std::string::npos) << csv();
+  reveal();
+  ASSERT_FALSE(window.session().diagnosis()->findings().empty());
+  const bool right = window.session().diagnosis()->findings().front().rank == WorldRank::of(0);
+  EXPECT_NE(csv().find(right ? ",rank 0,right," : ",rank 0,wrong,"), std::string::npos) << csv();
+  EXPECT_TRUE(panelWords().contains(right ? "right place" : "another place"));
+}
+
+TEST_F(QuizWindowTest, ARoundEndsWithoutAnAnswerWhenItsTimeIsOverOrItIsSkipped) {
+  quiz().start(3, 2, 1);
+  waitForRun();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return csv().find("no answer") != std::string::npos; }, 20000));
+  ASSERT_NE(button("Answered"), nullptr) << "no answer is taken any more";
+  EXPECT_TRUE(button("Reveal with the proof")->isEnabled());
+  quiz().start(3, 1, 0);
+  waitForRun();
+  for (auto* each : window.page().quiz().panel->findChildren<QToolButton*>())
+    if (each->text() == "Skip") QTest::mouseClick(each, Qt::LeftButton);
+  EXPECT_NE(csv().find("no answer"), std::string::npos);
+  EXPECT_TRUE(quiz().isRunning());
 }
 
 TEST_F(QuizWindowTest, KeysAloneAnswerARound) {

@@ -70,8 +70,8 @@ EngineLink::EngineLink(QObject* parent) : QObject(parent) {
   });
 }
 
-void EngineLink::start(const QString& program, const QStringList& arguments,
-                       const QString& prefix) {
+void EngineLink::start(const QString& program, const QStringList& arguments, const QString& prefix,
+                       const QStringList& injected) {
   const QStringList words =
       QStringList{"train"} + arguments + QStringList{"--control", "stdio-held"};
   EngineCommand command{program, words, {}};
@@ -84,6 +84,7 @@ void EngineLink::start(const QString& program, const QStringList& arguments,
            prefix.isEmpty() ? QString("starting the engine") : "starting the engine by " + prefix);
   process_.start(command);
   process_.send(control::Hello{traces::kControlVersion, true});
+  for (const QString& mistake : injected) process_.send(control::Inject{mistake.toStdString()});
 }
 
 void EngineLink::pause() {
@@ -165,6 +166,10 @@ void EngineLink::handleReply(const control::Reply& reply) {
   if (reply.cmd == control::ReadTensor::kName) {
     if (reading_) Q_EMIT tensorRead(answered(*std::exchange(reading_, std::nullopt), reply.answer));
     return;
+  }
+  if (reply.cmd == control::Inject::kName && reply.refused()) {  // another run than was asked for
+    failure_ = QString::fromStdString(reply.refused()->error);
+    return stop();
   }
   const auto* list = std::get_if<control::TensorList>(&reply.answer);
   if (list && state_ == State::kPaused)

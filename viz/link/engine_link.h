@@ -27,8 +27,10 @@ class EngineLink : public QObject {
 
   /// Starts `program train ARGUMENTS --control stdio-held`. A run that is under way is ended first.
   /// A command prefix starts `ringscope` on another machine instead of `program`. Throws usageError
-  /// for a malformed prefix.
-  void start(const QString& program, const QStringList& arguments, const QString& prefix = {});
+  /// for a malformed prefix. `injected` are mistakes that the control connection requests before
+  /// the first step, so that no list of processes shows them.
+  void start(const QString& program, const QStringList& arguments, const QString& prefix = {},
+             const QStringList& injected = {});
   void pause();
   void resume();
   /// Sets the place at which the run stops by itself.

@@ -40,7 +40,37 @@ void Quiz::note(const std::string& answer, std::int64_t seconds) {
               .answer = answer,
               .mistake = round().mistake,
               .seconds = seconds,
-              .evidence = evidence_});
+              .evidence = evidence_,
+              .hints = static_cast<int>(hints_),
+              .where = where_.describe(),
+              .where_right = {},
+              .because = because_});
+}
+
+std::vector<std::string> Quiz::hints() const {
+  std::vector<std::string> hints = quizHints(round().mistake);
+  hints.resize(hints_);
+  return hints;
+}
+
+bool Quiz::hasMoreHints() const {
+  return !isAnswered() && hints_ < quizHints(round().mistake).size();
+}
+
+void Quiz::takeHint() {
+  if (hasMoreHints()) ++hints_;
+}
+
+void Quiz::explain(const NamedPlace& where, const std::string& because) {
+  if (isAnswered()) return;
+  where_ = where;
+  because_ = because;
+}
+
+void Quiz::judgePlace(const traces::Diagnosis& diagnosis) {
+  if (isSealed() || place_judged_) return;
+  place_judged_ = true;
+  sheet_.judgePlace(isPlaceRight(where_, round().mistake, diagnosis));
 }
 
 void Quiz::reveal() {
@@ -52,6 +82,10 @@ void Quiz::next() {
   ++at_;
   state_ = State::kAsked;
   evidence_.clear();
+  hints_ = 0;
+  where_ = {};
+  place_judged_ = false;
+  because_.clear();
 }
 
 }  // namespace ringscope::viz

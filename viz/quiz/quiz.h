@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "viz/quiz/quiz_hints.h"
 #include "viz/quiz/quiz_round.h"
 #include "viz/quiz/score_sheet.h"
 
@@ -25,6 +26,18 @@ class Quiz {
   void pin(const std::string& evidence);
   const std::vector<std::string>& evidence() const { return evidence_; }
 
+  /// Returns the hints of the round that were taken.
+  std::vector<std::string> hints() const;
+  bool hasMoreHints() const;
+  /// Takes the next hint, which costs a point. Does nothing after the answer or the last hint.
+  void takeHint();
+
+  /// Sets the place and the reason that go with the answer. Does nothing after the answer.
+  void explain(const NamedPlace& where, const std::string& because);
+  bool isPlaceJudged() const { return place_judged_; }
+  /// Judges the named place by the doctor's evidence, once the round is revealed.
+  void judgePlace(const traces::Diagnosis& diagnosis);
+
   /// Takes the answer, once per round. Throws usageError for a mistake that is not in the list.
   void answer(const std::string& mistake, std::int64_t seconds);
   /// Leaves the round without an answer, if it has none.
@@ -45,6 +58,10 @@ class Quiz {
   std::size_t at_ = 0;
   State state_ = State::kAsked;
   std::vector<std::string> evidence_;
+  std::size_t hints_ = 0;
+  NamedPlace where_;
+  bool place_judged_ = false;
+  std::string because_;
   ScoreSheet sheet_;
 };
 

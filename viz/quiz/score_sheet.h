@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,14 @@ struct QuizResult {
   std::string mistake;                  ///< id of the injected mistake
   std::int64_t seconds = 0;             ///< from the start of the round to the answer
   std::vector<std::string> evidence;    ///< the pinned lines
+  int hints = 0;                        ///< number of hints that were taken
+  std::string where;                    ///< the named place; empty: none was named
+  std::optional<bool> where_right;      ///< nullopt: the doctor has not judged the place
+  std::string because;                  ///< the reason, in the learner's words
 
   bool isRight() const { return answer == mistake; }
+  /// Returns the points: four for a right answer, one less per hint, and one for a right place.
+  int points() const;
   /// "right", "wrong" or "no answer".
   const char* word() const;
   friend bool operator==(const QuizResult&, const QuizResult&) = default;
@@ -28,6 +35,8 @@ class ScoreSheet {
  public:
   void add(QuizResult result) { results_.push_back(std::move(result)); }
   const std::vector<QuizResult>& results() const { return results_; }
+  /// Records how the doctor judges the place of the last result.
+  void judgePlace(std::optional<bool> right);
   /// Returns the number of right answers.
   int countRight() const;
 

@@ -45,6 +45,8 @@ AnswerPanel::AnswerPanel(QWidget* parent) : QWidget(parent) {
   list_->setSpacing(6);
   column->addLayout(list_);
   group_ = new QButtonGroup(this);
+  reasons_ = new AnswerReasons(this);
+  column->addWidget(reasons_);
   answer_ = button(tr("Answer"));
   reveal_ = button(tr("Reveal with the proof"));
   column->addSpacing(8);
@@ -59,7 +61,8 @@ AnswerPanel::AnswerPanel(QWidget* parent) : QWidget(parent) {
   connect(group_, &QButtonGroup::idToggled, this, &AnswerPanel::refreshButtons);
   connect(answer_, &QPushButton::clicked, this, [this] {
     const auto chosen = static_cast<std::size_t>(group_->checkedId());
-    Q_EMIT answered(QString::fromStdString(answers_.at(chosen)));
+    Q_EMIT answered(QString::fromStdString(answers_.at(chosen)), reasons_->place(),
+                    reasons_->because());
   });
   connect(reveal_, &QPushButton::clicked, this, &AnswerPanel::revealRequested);
   connect(page_, &QPushButton::clicked, this, &AnswerPanel::pageRequested);
@@ -75,6 +78,8 @@ void AnswerPanel::show(const Quiz& quiz, const std::optional<traces::Diagnosis>&
     box->setEnabled(!answered_);
     box->setVisible(!open || box->isChecked() || answers_[i] == quiz.round().mistake);
   }
+  reasons_->setVisible(!open);
+  reasons_->setEnabled(!answered_);
   const bool had_focus = reveal_->hasFocus();
   answer_->setVisible(!open);
   reveal_->setVisible(!open);
@@ -92,6 +97,7 @@ void AnswerPanel::show(const Quiz& quiz, const std::optional<traces::Diagnosis>&
 void AnswerPanel::showAnswers(const Quiz& quiz) {
   round_ = quiz.round().number;
   answers_ = quiz.round().answers;
+  reasons_->startOver(quiz.round().run);
   qDeleteAll(boxes_);
   boxes_.clear();
   for (std::size_t i = 0; i < answers_.size(); ++i) {
@@ -111,6 +117,9 @@ void AnswerPanel::showProof(const Quiz& quiz, const std::optional<traces::Diagno
   verdict_->setText(result.answer.empty() ? tr("– No answer")
                     : result.isRight()    ? tr("✓ Right")
                                           : tr("✗ Wrong"));
+  if (result.where_right)
+    verdict_->setText(verdict_->text() + " · " +
+                      (*result.where_right ? tr("✓ right place") : tr("✗ another place")));
   title_->setText(QString::fromStdString(traces::findMistake(quiz.round().mistake)->title + "."));
   if (!diagnosis) return proof_->setText(tr("The doctor reads the recording …"));
   const auto proof = proofOf(*diagnosis, quiz.round().mistake);

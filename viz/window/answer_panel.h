@@ -10,6 +10,7 @@
 
 #include "traces/analysis/doctor/diagnosis.h"
 #include "viz/quiz/quiz.h"
+#include "viz/window/answer_reasons.h"
 
 namespace ringscope::viz {
 
@@ -24,8 +25,8 @@ class AnswerPanel : public QWidget {
   void show(const Quiz& quiz, const std::optional<traces::Diagnosis>& diagnosis);
 
  Q_SIGNALS:
-  /// Emitted with the id of the chosen mistake.
-  void answered(const QString& mistake);
+  /// Emitted with the id of the chosen mistake, the place, and the reason in the learner's words.
+  void answered(const QString& mistake, const NamedPlace& where, const QString& because);
   void revealRequested();
   void pageRequested();
   void nextRequested();
@@ -38,6 +39,7 @@ class AnswerPanel : public QWidget {
   QVBoxLayout* list_;
   QButtonGroup* group_;
   QList<QRadioButton*> boxes_;
+  AnswerReasons* reasons_;
   QLabel *verdict_, *title_, *proof_;
   QPushButton *answer_, *reveal_, *page_, *next_;
   std::vector<std::string> answers_;

@@ -35,7 +35,9 @@ Injected::Injected(const std::vector<std::string>& documents) {
       from_start_.insert(from_start_.end(), mistakes->begin(), mistakes->end());
     const bool added = json.value("control", nlohmann::json()) == "inject",
                taken_away = json.value("control", nlohmann::json()) == "lift";
-    if ((added || taken_away) && json.contains("mistake"))
+    if (added && findStep(json) == 0 && json.contains("mistake"))
+      from_start_.push_back(json["mistake"]);
+    else if ((added || taken_away) && json.contains("mistake"))
       changes_.push_back({json["mistake"], taken_away, findStep(json)});
   }
 }

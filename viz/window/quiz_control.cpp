@@ -34,11 +34,15 @@ QuizControl::QuizControl(const WindowParts& parts, RunControl& runs, RecordingCo
     : QObject(parent), parts_(parts), runs_(runs), recordings_(recordings), engine_(engine) {
   parent->installEventFilter(this);
   StartPage* doors = parts.page.start();
-  connect(doors, &StartPage::quizRequested, this,
-          [this, doors] { start(static_cast<std::uint32_t>(doors->seed()), doors->rounds()); });
+  connect(doors, &StartPage::quizRequested, this, [this, doors] {
+    const auto [seed, rounds, minutes] = doors->quizChoice();
+    start(static_cast<std::uint32_t>(seed), rounds, std::int64_t{60} * minutes);
+  });
   const auto& [panel, answers, shown, sealed, theme] = parts.page.quiz();
   connect(panel, &QuizPanel::pinRequested, this, &QuizControl::pin);
   connect(panel, &QuizPanel::endRequested, this, &QuizControl::end);
+  connect(panel, &QuizPanel::hintRequested, this, &QuizControl::takeHint);
+  connect(panel, &QuizPanel::skipRequested, this, &QuizControl::skip);
   connect(panel, &QuizPanel::evidenceChosen, this, [this](int index) {
     const Pinned& pinned = pinned_.at(static_cast<std::size_t>(index));
     parts_.viewing.navigator.lead(pinned.view, pinned.cursor);
@@ -56,9 +60,7 @@ QuizControl::QuizControl(const WindowParts& parts, RunControl& runs, RecordingCo
   };
   connect(&runs, &RunControl::taking, this, leave_stage);
   connect(&recordings, &RecordingControl::taking, this, leave_stage);
-  connect(&ticks_, &QTimer::timeout, this, [this] {
-    if (quiz_ && !quiz_->isAnswered()) parts_.page.quiz().panel->setTime(seconds());
-  });
+  connect(&ticks_, &QTimer::timeout, this, &QuizControl::tick);
 }
 
 bool QuizControl::eventFilter(QObject* watched, QEvent* event) {
@@ -66,8 +68,9 @@ bool QuizControl::eventFilter(QObject* watched, QEvent* event) {
   return QObject::eventFilter(watched, event);
 }
 
-void QuizControl::start(std::uint32_t seed, int rounds) {
+void QuizControl::start(std::uint32_t seed, int rounds, std::int64_t limit) {
   leave();
+  limit_ = limit;
   traces::RunSpec base = RunConfig().spec();
   base.model.heads = ModelShape().heads;  // of the sample model
   quiz_.emplace(base, seed, rounds);
@@ -90,7 +93,7 @@ void QuizControl::beginRound() {
   own_ = false;
   clock_.start();
   ticks_.start(kTickMs);
-  parts_.page.quiz().panel->setTime(0);
+  parts_.page.quiz().panel->setTime(0, limit_);
   refresh();
 }
 
@@ -104,10 +107,28 @@ void QuizControl::pin() {
   refresh();
 }
 
-void QuizControl::answer(const QString& mistake) {
+void QuizControl::takeHint() {
   if (!quiz_) return;
+  quiz_->takeHint();
+  refresh();
+}
+
+void QuizControl::skip() {
+  noteUnanswered();
+  refresh();
+}
+
+void QuizControl::tick() {
+  if (!quiz_ || quiz_->isAnswered()) return;
+  parts_.page.quiz().panel->setTime(seconds(), limit_);
+  if (limit_ > 0 && seconds() >= limit_) skip();
+}
+
+void QuizControl::answer(const QString& mistake, const NamedPlace& where, const QString& because) {
+  if (!quiz_) return;
+  quiz_->explain(where, because.toStdString());
   quiz_->answer(mistake.toStdString(), seconds());
-  parts_.page.quiz().panel->setTime(seconds());
+  parts_.page.quiz().panel->setTime(seconds(), limit_);
   save();
   refresh();
 }
@@ -190,6 +211,11 @@ void QuizControl::save() {
 void QuizControl::refresh() {
   if (!quiz_) return;
   const bool open = !quiz_->isSealed() && !awaited_ && !own_;
+  const auto& diagnosis = parts_.viewing.session.diagnosis();
+  if (open && diagnosis && !quiz_->isPlaceJudged()) {
+    quiz_->judgePlace(*diagnosis);
+    save();
+  }
   parts_.page.quiz().panel->show(*quiz_);
   parts_.page.quiz().answers->show(*quiz_,
                                    open ? parts_.viewing.session.diagnosis() : std::nullopt);

@@ -20,8 +20,8 @@ class QuizControl : public QObject {
   QuizControl(const WindowParts& parts, RunControl& runs, RecordingControl& recordings,
               EngineLink& engine, QObject* parent);
 
-  /// Begins the first round of a seed.
-  void start(std::uint32_t seed, int rounds);
+  /// Begins the first round of a seed. Each round ends after `limit` seconds; 0: without a limit.
+  void start(std::uint32_t seed, int rounds, std::int64_t limit = 0);
   /// Pins the view and the place on show as evidence.
   void pin();
   /// Ends the quiz. A round without an answer is noted as such, and its seal is opened.
@@ -43,7 +43,12 @@ class QuizControl : public QObject {
     Cursor cursor;
   };
   void beginRound();
-  void answer(const QString& mistake);
+  void answer(const QString& mistake, const NamedPlace& where, const QString& because);
+  /// Ends the round without an answer.
+  void skip();
+  void takeHint();
+  /// Shows the time, and ends a round whose time is over.
+  void tick();
   void reveal();
   /// Opens the recording of a revealed round as soon as nobody writes it.
   void openRecording();
@@ -60,8 +65,9 @@ class QuizControl : public QObject {
   std::optional<Quiz> quiz_;
   std::vector<Pinned> pinned_;
   QString file_;
-  bool own_ = false;      // this class changes what is on show
-  bool awaited_ = false;  // the recording of a revealed round is still being written
+  bool own_ = false;        // this class changes what is on show
+  bool awaited_ = false;    // the recording of a revealed round is still being written
+  std::int64_t limit_ = 0;  // seconds of a round; 0: none
   QElapsedTimer clock_;
   QTimer ticks_;
 };

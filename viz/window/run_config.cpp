@@ -159,10 +159,18 @@ QStringList RunConfig::arguments() const {
     else
       args << setting.option << asText(value);
   }
-  for (const QString& mistake : sealed)
-    if (!mistakes.contains(mistake)) args << "--mistake" << mistake;
+  if (launch != traces::Launch::kThreads)
+    for (const QString& mistake : sealed)
+      if (!mistakes.contains(mistake)) args << "--mistake" << mistake;
   if (whole.verify) args << "--verify";
   return args;
+}
+
+QStringList RunConfig::hiddenMistakes() const {
+  QStringList hidden;
+  for (const QString& mistake : sealed)
+    if (launch == traces::Launch::kThreads && !mistakes.contains(mistake)) hidden << mistake;
+  return hidden;
 }
 
 RunConfig RunConfig::fromJson(const nlohmann::json& json, const std::string& source) {

@@ -25,6 +25,9 @@ struct RunConfig : traces::RunSpec {
   /// Arguments of `ringscope train`. Each dp rank gets at least one sequence; with mask documents,
   /// the paragraphs of the text are the documents. Without text, the sample text.
   QStringList arguments() const;
+  /// Returns the sealed mistakes that the control connection requests instead of arguments(). Rank
+  /// processes read their mistakes from the command line, so such a run has none here.
+  QStringList hiddenMistakes() const;
   /// As the engine will carry it out: verified where its mistakes allow that, over the launch's
   /// transport. Throws inputError
   /// where there is neither a text nor the sample text.

@@ -143,7 +143,7 @@ void RunControl::begin(const RunConfig& config, RunHold hold) {
   parts_.page.runPanel()->setRecording({});
   parts_.viewing.session.open(std::make_shared<traces::Trace>(), recordingName(path), true);
   try {
-    engine_.start(program_, config.arguments(), config.run_on);
+    engine_.start(program_, config.arguments(), config.run_on, config.hiddenMistakes());
   } catch (const Error& error) {
     parts_.page.status()->setProblem(error.what());
     parts_.viewing.session.setLive(false);

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kSample = "sample/missing_position_ids.rscope";
 constexpr const char* kJobLine = "python -m ringscope train.py";
 constexpr int kWidest = 1320, kMargin = 24, kGap = 16;
-constexpr int kMostRounds = 20, kUsualRounds = 5, kMostSeed = 9999;
+constexpr int kMostRounds = 20, kUsualRounds = 5, kMostSeed = 9999, kMostMinutes = 60;
 
 QToolButton* makeButton(const QString& words, const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
@@ -77,7 +77,9 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
                      this),
             new Door(tr("Debug"),
                      tr("Open a recording, or record your own PyTorch job with this line."), this),
-            new Door(tr("Teach"), tr("A class looks for one sealed mistake in a real run."), this)};
+            new Door(tr("Teach"),
+                     tr("Six lessons, or a class that looks for one sealed mistake in a real run."),
+                     this)};
   doors_[0]->setView("ring", tr("Picture: the Ring view of the sample recording"));
   doors_[1]->setView("positions", tr("Picture: the Positions view of the sample recording"));
   doors_[2]->setView("merge", tr("Picture: the Merge view of the sample recording"));
@@ -173,7 +175,11 @@ QWidget* StartPage::makeQuizFields(QWidget* parent) {
   seed_ = makeNumber(tr("Seed of the quiz"), 1, kMostSeed, proposed, box);
   seed_->setToolTip(tr("The same seed gives everybody the same mistakes"));
   rounds_ = makeNumber(tr("Rounds of the quiz"), 1, kMostRounds, kUsualRounds, box);
-  const std::pair<QString, QSpinBox*> fields[] = {{tr("seed"), seed_}, {tr("rounds"), rounds_}};
+  minutes_ = makeNumber(tr("Minutes of each round"), 0, kMostMinutes, 0, box);
+  minutes_->setSpecialValueText("∞");
+  minutes_->setToolTip(tr("The time to answer a round; the least value sets no limit"));
+  const std::pair<QString, QSpinBox*> fields[] = {
+      {tr("seed"), seed_}, {tr("rounds"), rounds_}, {tr("min."), minutes_}};
   for (const auto& [name, field] : fields) {
     auto* label = new QLabel(name, box);
     label->setObjectName("dim");

@@ -37,8 +37,11 @@ class StartPage : public QWidget {
 
   /// Reports whether every door has its picture, or the sample recording is missing.
   bool isDrawn() const { return !background_.busy(); }
-  int seed() const { return seed_->value(); }
-  int rounds() const { return rounds_->value(); }
+  /// The quiz that the door *Teach* starts. Rounds of 0 minutes have no limit of time.
+  struct QuizChoice {
+    int seed, rounds, minutes;
+  };
+  QuizChoice quizChoice() const { return {seed_->value(), rounds_->value(), minutes_->value()}; }
 
  Q_SIGNALS:
   void exploreRequested();
@@ -69,7 +72,7 @@ class StartPage : public QWidget {
   QPushButton *explore_, *quiz_;
   QToolButton* listen_;
   QLineEdit* line_;
-  QSpinBox *seed_, *rounds_;
+  QSpinBox *seed_, *rounds_, *minutes_;
   RecentList* recent_;
   std::vector<RecentRecording> recordings_;
   const Theme* theme_ = &Theme::all().front();

@@ -14,10 +14,12 @@ constexpr double kMergeTop = 84, kMergeHeads = 22, kMergeLeastRow = 17, kMostRow
 constexpr double kResult = 26, kTightResult = 20, kMergeSentence = 48;
 
 /// The formulas lie beside each other on a wide page.
-constexpr double kWidePage = 1100, kFormula = 28, kFormulaNumbers = 22;
+constexpr double kWidePage = 1100, kFormula = 28, kWideFormula = 36, kFormulaNumbers = 22,
+                 kFormulaGap = 6;
 
 double formulasHeight(double width) {
-  return (width < kWidePage ? 2 : 1) * (kFormula + kFormulaNumbers);
+  return width < kWidePage ? 2 * (kFormula + kFormulaNumbers)
+                           : kWideFormula + kFormulaNumbers + 4 * kFormulaGap;
 }
 
 /// The heights of the parts in an area. The sentence at the end gives way first, then the blocks,
@@ -181,13 +183,18 @@ QString number(double value) {
   return QString::number(value, 'f', 4);
 }
 
+/// Returns a number behind a sign of multiplication.
+QString factor(double value) {
+  return value < 0 ? "(" + number(value) + ")" : number(value);
+}
+
 /// Draws a formula, and the same with the numbers of the recording under it.
 void drawFormula(const MergeCanvas& c, const QRectF& box, const QString& formula,
                  const QString& numbers) {
-  writeElided(c.p, {box.left(), box.top(), box.width(), kFormula}, formula,
-              textFont(18, QFont::Medium), c.theme.text);
-  writeElided(c.p, {box.left(), box.top() + kFormula, box.width(), kFormulaNumbers}, numbers,
-              monoFont(13), c.theme.accent);
+  const bool large = box.height() > kFormula;
+  writeElided(c.p, box, formula, textFont(large ? 24 : 18, QFont::Medium), c.theme.text);
+  writeElided(c.p, {box.left(), box.bottom(), box.width(), kFormulaNumbers}, numbers,
+              monoFont(large ? 16 : 13), c.theme.accent);
 }
 
 /// Draws how the last block that was merged has changed the row.
@@ -199,8 +206,10 @@ void drawFormulas(const MergeCanvas& c, double y) {
   const bool first = std::isinf(before.running_lse);
   const bool wide = c.area.width() >= kWidePage;
   const double width = c.area.width() - 48;
-  const QRectF left(c.area.left() + 24, y, wide ? width * 0.42 : width, kFormula);
-  const QRectF right = wide ? QRectF(left.right() + 16, y, width - left.width() - 16, kFormula)
+  const double height = wide ? kWideFormula : kFormula;
+  if (wide) y += kFormulaGap;
+  const QRectF left(c.area.left() + 24, y, wide ? width * 0.42 : width, height);
+  const QRectF right = wide ? QRectF(left.right() + 16, y, width - left.width() - 16, height)
                             : left.translated(0, kFormula + kFormulaNumbers);
   const QString block = QString::number(step.source_rank.value());
   drawFormula(c, left,
@@ -218,9 +227,9 @@ void drawFormulas(const MergeCanvas& c, double y) {
                     : QString("%1 = %2 · %3 + %4 · %5")
                           .arg(number(step.running_out),
                                number(std::exp(before.running_lse - step.running_lse)),
-                               number(before.running_out),
+                               factor(before.running_out),
                                number(std::exp(step.block_lse - step.running_lse)),
-                               number(step.block_out)));
+                               factor(step.block_out)));
 }
 
 void drawResults(const MergeCanvas& c, double y) {
