@@ -12,6 +12,7 @@
 namespace ringscope::engine {
 
 void injectAliasedBuffer(Seams& seams);
+void injectAttentionScaleDropped(Seams& seams);
 void injectBalanceCutsDocuments(Seams& seams);
 void injectBalanceDiffersBetweenBuffers(Seams& seams);
 void injectBalanceWithoutCausal(Seams& seams);
