@@ -159,7 +159,7 @@ TEST(QuizPlace, IsJudgedByTheFindingsOfTheMistake) {
   traces::Finding finding;
   finding.rule = "naive_sum_merge";
   finding.place.train_step = 1;
-  finding.rank = WorldRank::of(2);
+  finding.rank = traces::WorldRank::of(2);
   traces::Diagnosis diagnosis;
   diagnosis.entries.push_back({"naive_sum_merge", traces::found(finding)});
   const auto judged = [&](NamedPlace place) {
@@ -185,7 +185,7 @@ TEST(QuizState, ThePlaceAndTheReasonStandInTheSheet) {
   quiz.reveal();
   traces::Finding finding;
   finding.rule = quiz.round().mistake;
-  finding.rank = WorldRank::of(2);
+  finding.rank = traces::WorldRank::of(2);
   traces::Diagnosis diagnosis;
   diagnosis.entries.push_back({finding.rule, traces::found(finding)});
   quiz.judgePlace(diagnosis);

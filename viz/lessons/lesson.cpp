@@ -125,7 +125,8 @@ class LessonReader {
       const bool is_fact = key == "rank" && std::ranges::count(factNames(), value) > 0;
       if (key == "direction") requireKnown("direction", value, {"forward", "backward"});
       if (key != "direction" && key != "view" && !is_number && !is_fact)
-        fail(number_, "'" + key + "=" + value + "' is neither a number nor a fact");
+        fail(number_, std::string("'").append(key).append("=").append(value).append(
+                          "' is neither a number nor a fact"));
     }
   }
 

@@ -116,12 +116,12 @@ void drawVerdict(const MergeCanvas& c) {
 
 void drawColumns(const MergeCanvas& c, double y) {
   const char* const weight = c.scene.isUnderWay() ? "weight so far" : "weight in the result";
-  const char* const kNames[] = {"ring step", "block", "block lse",    "running lse",
+  const char* const titles[] = {"ring step", "block", "block lse",    "running lse",
                                 weight,      "",      "out[0] so far"};
   for (int i = 0; i < 7; ++i)
     c.say(QRectF(c.column(i, y).left() - (i == 6 ? 16 : 0), y,
                  c.column(i, y).width() + (i == 6 ? 16 : 0), kMergeHeads - 4),
-          kNames[i], c.theme.dim, partFont(),
+          titles[i], c.theme.dim, partFont(),
           i < 2 || i == 4 ? Qt::AlignVCenter | Qt::AlignLeft : kMergeRight);
 }
 
