@@ -65,7 +65,8 @@ std::vector<Entry> RecordingLog::list() const {
   QFile file(file_);
   if (!file.open(QIODevice::ReadOnly)) return {};
   std::vector<Entry> entries;
-  for (const QJsonValue& value : QJsonDocument::fromJson(file.readAll()).array())
+  const QJsonArray listed = QJsonDocument::fromJson(file.readAll()).array();
+  for (const auto value : listed)
     if (Entry entry = parseEntry(value.toObject()); !entry.path.isEmpty())
       entries.push_back(std::move(entry));
   return entries;
