@@ -128,5 +128,28 @@ TEST_F(NoteBookTest, AFileThatNobodyWroteAsNotesGivesNone) {
   }
 }
 
+TEST_F(NoteBookTest, AFileThatCannotBeReadAsNotesIsSetAsideAndKept) {
+  const QString beside = recording + ".notes";
+  const QStringList texts_of_files = {"{\"version\": 1, \"notes\": [{\"te",
+                                      "{\"version\": 9, \"notes\": []}"};
+  for (const QString& text : texts_of_files) {
+    QFile file(beside);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+    file.write(text.toUtf8());
+    file.close();
+    book.open(recording);
+    EXPECT_TRUE(book.problem().contains("cannot be read"));
+    EXPECT_TRUE(QFile::exists(beside)) << "nothing is moved before a note is added";
+    book.add(note("new", 0));
+    EXPECT_EQ(book.problem(), "");
+    EXPECT_EQ(texts(readNotes(recording)), QStringList({"new"}));
+  }
+  for (int i = 0; i < 2; ++i) {
+    QFile kept(beside + (i == 0 ? ".unreadable" : ".unreadable.2"));
+    ASSERT_TRUE(kept.open(QIODevice::ReadOnly));
+    EXPECT_EQ(QString::fromUtf8(kept.readAll()), texts_of_files[i]);
+  }
+}
+
 }  // namespace
 }  // namespace ringscope::viz

@@ -55,19 +55,31 @@ void sortByPlace(MomentNotes& notes) {
   });
 }
 
-/// Returns no notes for a file that nobody wrote as notes.
-MomentNotes parseNotes(const QString& path) {
+/// Reads a file of notes. Returns no value for a file that is damaged or of a newer version, and an
+/// empty list where there is no file.
+std::optional<MomentNotes> parseNotes(const QString& path) {
+  if (!QFileInfo(path).isFile()) return MomentNotes();
   QFile file(path);
-  if (file.size() > kMostBytes || !file.open(QIODevice::ReadOnly)) return {};
+  if (file.size() > kMostBytes || !file.open(QIODevice::ReadOnly)) return std::nullopt;
   MomentNotes notes;
   try {
     const auto json = nlohmann::json::parse(file.readAll().toStdString());
+    if (json.at("version").get<int>() != kNotesVersion) return std::nullopt;
     for (const auto& note : json.at("notes")) notes.push_back(parseNote(note));
   } catch (const std::exception&) {
-    return {};
+    return std::nullopt;
   }
   sortByPlace(notes);
   return notes;
+}
+
+/// Moves a file to the first free name that ends in ".unreadable". Returns that name; empty when it
+/// cannot be moved.
+QString setAside(const QString& path) {
+  QString aside = path + ".unreadable";
+  for (int next = 2; QFileInfo::exists(aside); ++next)
+    aside = QString("%1.unreadable.%2").arg(path).arg(next);
+  return QFile::rename(path, aside) ? aside : QString();
 }
 
 QString notesFile(const QString& recording) {
@@ -97,7 +109,12 @@ void NoteBook::open(const QString& recording) {
   problem_.clear();
   recording_ = recording;
   file_ = recording.isEmpty() ? QString() : notesFile(recording);
-  notes_ = file_.isEmpty() ? MomentNotes() : parseNotes(file_);
+  const auto read = file_.isEmpty() ? MomentNotes() : parseNotes(file_);
+  unreadable_ = !read;
+  notes_ = read.value_or(MomentNotes());
+  if (unreadable_)
+    problem_ = tr("The notes in %1 cannot be read: the file is damaged or of a newer version.")
+                   .arg(QDir::toNativeSeparators(file_));
   Q_EMIT changed();
 }
 
@@ -133,6 +150,13 @@ void NoteBook::replace(MomentNotes notes, const QString& what) {
 
 void NoteBook::take(const MomentNotes& notes) {
   notes_ = notes;
+  if (unreadable_ && setAside(file_).isEmpty()) {
+    problem_ = tr("The note is not saved: %1 cannot be read, and cannot be renamed.")
+                   .arg(QDir::toNativeSeparators(file_));
+    Q_EMIT changed();
+    return;
+  }
+  unreadable_ = false;
   if (!isBeside()) QDir().mkpath(QFileInfo(file_).path());
   problem_ = saveNotes(file_, notes_);
   if (!problem_.isEmpty() && isBeside()) {
@@ -159,7 +183,7 @@ QString saveNotes(const QString& path, const MomentNotes& notes) {
 }
 
 MomentNotes readNotes(const QString& recording) {
-  return parseNotes(notesFile(recording));
+  return parseNotes(notesFile(recording)).value_or(MomentNotes());
 }
 
 QString notesElsewhere(const QString& recording) {

@@ -24,7 +24,8 @@ struct MomentNote {
 using MomentNotes = std::vector<MomentNote>;
 
 /// The notes about one recording, in a file beside it. When that file cannot be written, the notes
-/// are kept in the user's data folder. Each change is saved at once, and can be undone.
+/// are kept in the user's data folder. Each change is saved at once, and can be undone. A file that
+/// cannot be read as notes gets a name that ends in ".unreadable" before another takes its place.
 class NoteBook : public QObject {
   Q_OBJECT
  public:
@@ -45,7 +46,8 @@ class NoteBook : public QObject {
   bool canRedo() const { return changes_.canRedo(); }
   /// Reports whether the notes are kept beside the recording.
   bool isBeside() const;
-  /// Returns why the last change could not be saved; empty when it was.
+  /// Returns why the notes could not be read or the last change not be saved; empty when they
+  /// could.
   const QString& problem() const { return problem_; }
 
  Q_SIGNALS:
@@ -57,6 +59,7 @@ class NoteBook : public QObject {
   void take(const MomentNotes& notes);
 
   QString recording_, file_, problem_;
+  bool unreadable_ = false;  ///< file_ holds what cannot be read as notes
   MomentNotes notes_;
   QUndoStack changes_;
 };

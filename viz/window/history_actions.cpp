@@ -4,6 +4,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viz/kit/action_button.h"
+
 namespace ringscope::viz {
 namespace {
 
@@ -15,15 +17,6 @@ QHBoxLayout* makePlainRow(QWidget* box) {
 }
 
 }  // namespace
-
-QToolButton* makeAction(const QString& words, const QString& tip, QWidget* parent) {
-  constexpr int kBesideWords = 28;
-  auto* button = new QToolButton(parent);
-  button->setText(words);
-  button->setToolTip(tip);
-  button->setMinimumWidth(button->fontMetrics().horizontalAdvance(words) + kBesideWords);
-  return button;
-}
 
 HistoryActions::HistoryActions(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);

@@ -48,7 +48,4 @@ class HistoryActions : public QWidget {
   ElidedLabel* asked_;
 };
 
-/// Makes a button that is wide enough for its words.
-QToolButton* makeAction(const QString& words, const QString& tip, QWidget* parent);
-
 }  // namespace ringscope::viz

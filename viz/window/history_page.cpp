@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "traces/format/core/prose.h"
+#include "viz/kit/action_button.h"
 #include "viz/scene/units.h"
 
 namespace ringscope::viz {

@@ -7,19 +7,12 @@
 #include <QVBoxLayout>
 
 #include "traces/format/trace/trace.h"
+#include "viz/kit/action_button.h"
 
 namespace ringscope::viz {
 namespace {
 
-constexpr int kNotesWidth = 300, kNotesMargin = 16;
-
-QToolButton* makeNoteButton(const QString& words, const QString& tip, QWidget* parent) {
-  auto* button = new QToolButton(parent);
-  button->setText(words);
-  button->setToolTip(tip);
-  button->setMinimumWidth(button->fontMetrics().horizontalAdvance(words) + 20);
-  return button;
-}
+constexpr int kNotesWidth = 300, kNotesMargin = 16, kBesideWords = 20;
 
 /// Draws the place of a note below its words. Only the words are edited.
 class NoteDelegate : public QStyledItemDelegate {
@@ -49,7 +42,7 @@ NotesPanel::NotesPanel(QWidget* parent) : QWidget(parent) {
   auto* head = new QHBoxLayout;
   auto* title = new QLabel(tr("Notes"), this);
   title->setObjectName("title");
-  auto* close = makeNoteButton(tr("Close"), tr("Hide the notes (Ctrl+Shift+N)"), this);
+  auto* close = makeAction(tr("Close"), tr("Hide the notes (Ctrl+Shift+N)"), this, kBesideWords);
   head->addWidget(title, 1);
   head->addWidget(close);
   rows->addLayout(head);
@@ -59,7 +52,8 @@ NotesPanel::NotesPanel(QWidget* parent) : QWidget(parent) {
   field_ = new EntryField(this);
   field_->setAccessibleName(tr("Note about this moment"));
   field_->setPlaceholderText(tr("A note about this moment"));
-  add_ = makeNoteButton(tr("Add"), tr("Keep it; without words it is a bookmark (Enter)"), this);
+  add_ = makeAction(tr("Add"), tr("Keep it; without words it is a bookmark (Enter)"), this,
+                    kBesideWords);
   auto* entry = new QHBoxLayout;
   entry->addWidget(field_, 1);
   entry->addWidget(add_);
@@ -109,10 +103,11 @@ void NotesPanel::makeButtons() {
   auto* row = new QHBoxLayout(buttons_);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(8);
-  edit_ = makeNoteButton(tr("Edit"), tr("Change the words (F2)"), this);
-  remove_ = makeNoteButton(tr("Delete"), tr("Delete the note; Ctrl+Z brings it back"), this);
-  undo_ = makeNoteButton(tr("Undo"), tr("Take the last change back (Ctrl+Z)"), this);
-  redo_ = makeNoteButton(tr("Redo"), tr("Make it again (Ctrl+Shift+Z)"), this);
+  edit_ = makeAction(tr("Edit"), tr("Change the words (F2)"), this, kBesideWords);
+  remove_ =
+      makeAction(tr("Delete"), tr("Delete the note; Ctrl+Z brings it back"), this, kBesideWords);
+  undo_ = makeAction(tr("Undo"), tr("Take the last change back (Ctrl+Z)"), this, kBesideWords);
+  redo_ = makeAction(tr("Redo"), tr("Make it again (Ctrl+Shift+Z)"), this, kBesideWords);
   for (QToolButton* button : {edit_, remove_, undo_, redo_}) row->addWidget(button);
   row->addStretch(1);
   connect(edit_, &QToolButton::clicked, this, [this] { list_->editItem(list_->currentItem()); });
