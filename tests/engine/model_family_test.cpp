@@ -4,6 +4,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "tests/engine/llama_reference.h"
 #include "tests/engine/mesh_training.h"
 #include "tests/engine/sample_training.h"
@@ -57,6 +60,26 @@ INSTANTIATE_TEST_SUITE_P(Matrix, ModelFamily, testing::ValuesIn(familyCases()),
                          [](const auto& test) {
                            return test.param.folder.substr(7) + "_" + test.param.name();
                          });
+
+/// Returns five meshes for each folder below RINGSCOPE_MODEL_FOLDERS; see scripts/model_folders.
+std::vector<MeshCase> drawnCases() {
+  std::vector<MeshCase> cases;
+  const char* const drawn = std::getenv("RINGSCOPE_MODEL_FOLDERS");
+  if (!drawn) return cases;
+  for (const auto& folder : std::filesystem::directory_iterator(drawn))
+    for (MeshCase c : std::vector<MeshCase>{{{1, 1, 4}},
+                                            {{1, 1, 4}, "all_gather", "striped"},
+                                            {{1, 1, 4}, "hybrid", "head_tail", 2},
+                                            {{1, 2, 2}, "ulysses", "none"},
+                                            {{2, 2, 2}, "ring"}}) {
+      c.folder = std::filesystem::relative(folder.path(), test::reference("")).string();
+      cases.push_back(c);
+    }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Drawn, ModelFamily, testing::ValuesIn(drawnCases()), [](const auto& test) {
+  return std::filesystem::path(test.param.folder).filename().string() + "_" + test.param.name();
+});
 
 TEST(ModelFamilyTest, EachIsWithinTheLimitsOfItsUnshardedStep) {
   for (const std::string& model : kFamily) {

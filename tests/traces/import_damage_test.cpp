@@ -79,7 +79,7 @@ TEST(ImportDamage, ARankThatLeftNoLineCountsAsMissing) {
     copy.put(kRankFiles[1], left);
     const auto trace = copy.open();
     EXPECT_TRUE(anySays(trace->problems(), copy.file(kRankFiles[1]))) << left;
-    EXPECT_TRUE(anySays(trace->problems(), "the files of 1 of 2 ranks are missing")) << left;
+    EXPECT_TRUE(anySays(trace->problems(), "the files of rank 1 of 2 are missing")) << left;
     EXPECT_GT(trace->eventCount(rank(0)), 0u) << left;
   }
 }

@@ -107,7 +107,7 @@ TEST_F(ImportFlightRecorder, SaysWhatADumpLacksAndWhichRanksAreMissing) {
   const Imported one = imported();
   EXPECT_TRUE(anySays(one.lacks, "no position ids"));
   EXPECT_TRUE(anySays(one.lacks, "ringscope.record("));
-  EXPECT_TRUE(anySays(one.lacks, "the dumps of 2 of 3 ranks are missing"));
+  EXPECT_TRUE(anySays(one.lacks, "the dumps of ranks 1 and 2 of 3 are missing"));
   EXPECT_TRUE(anySays(one.lacks, "later than they were"));
 }
 

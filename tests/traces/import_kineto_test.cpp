@@ -186,7 +186,7 @@ TEST(ImportKineto, ShowsTheOtherRanksWhenOneIsMissing) {
   std::filesystem::remove(copy.file("rank3.json"));
   const auto trace = openTrace(copy.path());
   const auto imported = importedFrom(*trace);
-  EXPECT_TRUE(anySays(imported->lacks, "the files of 1 of 4 ranks are missing"));
+  EXPECT_TRUE(anySays(imported->lacks, "the files of rank 3 of 4 are missing"));
   EXPECT_EQ(imported->unmatched_collectives, 0);
   EXPECT_GT(imported->unmatched_messages, 0);
   EXPECT_TRUE(trace->events(WorldRank::of(3)).empty());
@@ -195,7 +195,34 @@ TEST(ImportKineto, ShowsTheOtherRanksWhenOneIsMissing) {
 TEST(ImportKineto, OneFileAloneIsOneRankOfItsJob) {
   const auto imported = importedFrom(*openTrace(kProfiles + "/rank2.json"));
   ASSERT_TRUE(imported);
-  EXPECT_TRUE(anySays(imported->lacks, "the files of 3 of 4 ranks are missing"));
+  EXPECT_TRUE(anySays(imported->lacks, "the files of ranks 0, 1 and 3 of 4 are missing"));
+}
+
+/// Adds a second file for each rank: the same steps, counted on from 4, ten seconds later.
+void addLaterWindow(const ProfileCopy& copy) {
+  for (int rank = 0; rank < 4; ++rank) {
+    std::string text = copy.text("rank" + std::to_string(rank) + ".json");
+    for (const auto& [from, to] :
+         std::map<std::string, std::string>{{"ProfilerStep#1", "ProfilerStep#4"},
+                                            {"ProfilerStep#2", "ProfilerStep#5"},
+                                            {"ProfilerStep#3", "ProfilerStep#6"},
+                                            {": 1790857026000000000", ": 1790857036000000000"}})
+      text.replace(text.find(from), from.size(), to);
+    copy.put("later" + std::to_string(rank) + ".json", text);
+  }
+}
+
+TEST(ImportKineto, WindowsOfOneRunAreShownOneAfterTheOther) {
+  const ProfileCopy copy;
+  addLaterWindow(copy);
+  const auto one = openTrace(kProfiles), both = openTrace(copy.path());
+  EXPECT_TRUE(anySays(importedFrom(*both)->lacks, "in up to 2 windows"));
+  EXPECT_EQ(both->eventCount(), 2 * one->eventCount());
+  EXPECT_EQ(importedFrom(*both)->collectives, 2 * importedFrom(*one)->collectives);
+  EXPECT_EQ(importedFrom(*both)->messages, 2 * importedFrom(*one)->messages);
+  std::set<std::int32_t> steps;
+  for (const Event& event : both->events(WorldRank::of(2))) steps.insert(event.place.train_step);
+  EXPECT_EQ(steps, (std::set<std::int32_t>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(ImportKineto, FilesThatAreOfNoOneJobAreRefused) {

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
@@ -92,7 +93,7 @@ TEST_F(ImportNcclInspector, SaysWhatALogLacks) {
   write(1, {line("0xa", 1, 4, "AllReduce", 1, 64)});
   const auto counts = importedFrom(*openTrace(folder()));
   EXPECT_TRUE(anySays(counts->lacks, "NCCL_INSPECTOR_DUMP_VERBOSE=1 records the times"));
-  EXPECT_TRUE(anySays(counts->lacks, "the logs of 3 of 4 ranks are missing"));
+  EXPECT_TRUE(anySays(counts->lacks, "the logs of ranks 0, 2 and 3 of 4 are missing"));
 }
 
 TEST_F(ImportNcclInspector, LeavesOutLinesThatAreNoCollective) {
@@ -116,6 +117,16 @@ TEST_F(ImportNcclInspector, RejectsLogsWhoseRanksAreUnknown) {
   EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "one process per GPU");
   write(2, {line("0xb", 0, 1, "AllReduce", 1, 64)});
   EXPECT_ERROR(openTrace(folder()), ErrorCode::kInput, "remove the file from the folder");
+}
+
+TEST_F(ImportNcclInspector, OpensOrRejectsFiveHundredDamagedFiles) {
+  std::vector<json> lines;
+  for (int number = 1; number <= 20; ++number)
+    lines.push_back(timed(line("c0ffee", 0, 2, "AllReduce", number, 4096)));
+  write(1, lines);
+  const test::DamageCounts counts = test::openDamaged(folder() + "/host-pid1.log");
+  EXPECT_GT(counts.opened, 50);
+  EXPECT_GT(counts.rejected, 0);
 }
 
 }  // namespace

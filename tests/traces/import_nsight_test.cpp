@@ -4,9 +4,8 @@
 #include <sqlite3.h>
 
 #include <filesystem>
-#include <fstream>
-#include <random>
 
+#include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/recording_copy.h"
 #include "traces/exchange/import/open_trace.h"
@@ -152,24 +151,9 @@ TEST_F(ImportNsight, RunsNothingThatAFileContains) {
 TEST_F(ImportNsight, OpensOrRejectsFiveHundredDamagedFiles) {
   const std::string path =
       write("rank0.sqlite", std::string(kNames) + kTables + processRows(70, 0, 0) + began(9));
-  const std::string bytes = readFile(path);
-  std::mt19937 random(7);
-  int opened = 0, rejected = 0;
-  for (int i = 0; i < 500; ++i) {
-    std::string damaged = bytes;
-    for (int change = 0; change < 1 + i % 8; ++change)
-      damaged[100 + random() % (damaged.size() - 100)] = static_cast<char>(random());
-    if (i % 5 == 0) damaged.resize(random() % damaged.size());
-    std::ofstream(path, std::ios::binary) << damaged;
-    try {
-      openTrace(path);
-      ++opened;
-    } catch (const Error&) {
-      ++rejected;
-    }
-  }
-  EXPECT_GT(opened, 50);
-  EXPECT_GT(rejected, 50);
+  const test::DamageCounts counts = test::openDamaged(path);
+  EXPECT_GT(counts.opened, 50);
+  EXPECT_GT(counts.rejected, 50);
 }
 
 }  // namespace

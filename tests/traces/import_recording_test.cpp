@@ -184,7 +184,7 @@ TEST(ImportRecording, AMissingRankIsSaid) {
   const RecordingCopy copy;
   fs::remove(copy.file("rank-00001.jsonl"));
   const auto trace = openTrace(copy.path());
-  EXPECT_TRUE(anySays(trace->problems(), "the files of 1 of 2 ranks are missing"));
+  EXPECT_TRUE(anySays(trace->problems(), "the files of rank 1 of 2 are missing"));
   EXPECT_GT(trace->eventCount(rank(0)), 0u);
 }
 
@@ -193,7 +193,7 @@ TEST(ImportRecording, ALinkIsNotFollowed) {
   const std::string elsewhere = copy.file("elsewhere.txt");
   fs::rename(copy.file("rank-00001.jsonl"), elsewhere);
   fs::create_symlink(elsewhere, copy.file("rank-00001.jsonl"));
-  EXPECT_TRUE(anySays(openTrace(copy.path())->problems(), "ranks are missing"));
+  EXPECT_TRUE(anySays(openTrace(copy.path())->problems(), "the files of rank 1 of 2 are missing"));
 }
 
 TEST(ImportRecording, ValuesOfAnotherFolderAreNotRead) {

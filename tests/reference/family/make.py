@@ -91,9 +91,9 @@ def lively(model):
             weight.data += torch.randn_like(weight) * 0.2
 
 
-def make(name, config):
+def make(name, config, parent=HERE):
     torch.manual_seed(sum(name.encode()))
-    folder = HERE / name
+    folder = parent / name
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     lively(model)
     model.save_pretrained(folder / "model")
@@ -127,7 +127,8 @@ def make_unsupported():
             kind(**shape).to_json_string())
 
 
-if not sys.argv[1:]:
-    make_unsupported()
-for model_name in sys.argv[1:] or MODELS:
-    make(model_name, MODELS[model_name])
+if __name__ == "__main__":
+    if not sys.argv[1:]:
+        make_unsupported()
+    for model_name in sys.argv[1:] or MODELS:
+        make(model_name, MODELS[model_name])

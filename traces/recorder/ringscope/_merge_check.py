@@ -28,7 +28,7 @@ class MergeCheck:
     error: The error of that element.
     type_loss: The part of a row's largest value that storing it once in the type of `out` loses at most (u).
     loss: The part of a row's largest value that `out` lost in the worst row, if the merge is right; otherwise None.
-    detail: More about the mistake in words.
+    detail: More about the mistake in words; for a right merge, more about its inputs.
     """
 
     right: bool
@@ -57,7 +57,7 @@ class MergeCheck:
                 f"right: {self.kind.value} ({base}); worst error {self.factor:.2g} of the limit at {self.where}; "
                 f"{self.type_name} lost {self.loss:.2g} of a row's largest value, one rounding loses up to "
                 f"{self.type_loss:.2g}"
-            )
+            ) + (f"; {self.detail}" if self.detail else "")
         partial = "" if self.partial is None else f", partial {self.partial}"
         detail = f" ({self.detail})" if self.detail else ""
         verb = "are" if " and " in self.tensor else "is"
@@ -157,7 +157,19 @@ def _right(rows, right, bases):
     base = judged.base if bases == 1 or len(right) == 1 else None
     factor = float(torch.maximum(judged.out, judged.lse)[worst])
     return MergeCheck(True, MergeKind.NONE, base, None, "", rows.place(worst), 0, len(rows.out), factor, limit, error,
-                      rows.out_roundoff.name, rows.out_roundoff.unit, float(loss))  # fmt: skip
+                      rows.out_roundoff.name, rows.out_roundoff.unit, float(loss), _doubtful(rows))  # fmt: skip
+
+
+def _doubtful(rows):
+    """Says which partials look as if they had no keys and did not say −inf; "" for none."""
+    doubtful = (rows.lses == 0) & (rows.partials == 0).all(-1)
+    if not doubtful.any():
+        return ""
+    partials = ", ".join(str(i) for i in torch.nonzero(doubtful.any(1)).flatten().tolist())
+    return (
+        f"but in {int(doubtful.any(0).sum())} rows the output of partial {partials} is 0 with an lse of 0; if it has "
+        "no keys there, its lse must be −inf"
+    )
 
 
 def _wrong(rows, judged, found):

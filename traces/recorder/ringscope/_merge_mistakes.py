@@ -44,6 +44,7 @@ class MergeKind(enum.Enum):
     HEADS_PERMUTED = "the heads are in another order"
     TOKENS_PERMUTED = "the tokens are in another order"
     ROUNDED_PER_MERGE = "out was rounded to its type after each merge instead of once"
+    INPUTS_ROUNDED = "the merge read partials or lses that were rounded to a narrow type"
     INPUT_NOT_FINITE = "a partial that has keys holds NaN or infinity"
     UNKNOWN = "out is not the merge of the partials, and no known mistake reproduces it"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches the mistake that reproduces a wrong merge: every candidate is computed, and the closest one is named."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -13,6 +13,7 @@ _MOST_ROWS = 96  # wrong rows that candidates are compared with
 _MOST_RIGHT_ROWS = 32
 _SCALES = (1.0, _LN2, 1 / _LN2, _LN2 * _LN2)  # bases e and 2, and lses that were converted twice
 _CLOSE = 1.25  # candidates whose distances differ by less are equally close; the simpler one is named
+_NARROW = (torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2)
 _LARGE = 85.0  # natural exponents beyond it overflow or vanish in float32, whose limits are 88.7 and −87.3
 
 
@@ -96,6 +97,7 @@ class Search:
         for judged in (one for one in self.judged if (one.out > 1).any()):
             if permuted := find_permutation(self.rows, judged, self):
                 return Found(permuted, 1.0, self._tensor(judged), judged.base)
+        found = found or [one for judged in self.judged for one in self._rounded_inputs(judged)]
         if found:
             return self._closest(found)
         judged = self.judged[0]
@@ -132,7 +134,7 @@ class Search:
         empty = empties(rows.lses)
         if self._overflowed(judged, lost):
             return Found(Mistake(MergeKind.MAX_NOT_SUBTRACTED), 0.0, self._tensor(judged), judged.base)
-        if lost.any() and bool(empty.any(0)[lost].all()):
+        if lost.any() and torch.equal(lost, judged.bad) and bool(empty.any(0)[lost].all()):
             partial = int(empty[:, lost].sum(1).argmax())
             return Found(Mistake(MergeKind.NEUTRAL_NAN, partial), 0.0, self._tensor(judged), judged.base)
         return None
@@ -216,6 +218,23 @@ class Search:
             for out in rounded_merges(part, judged.scale, self.sinks_in)
         ]
         return [Found(Mistake(MergeKind.ROUNDED_PER_MERGE), min(distances), "out", judged.base)]
+
+    def _rounded_inputs(self, judged):
+        """Explains all rows by partials or lses that were rounded before the merge, for instance to be sent."""
+        found = []
+        for field in ("lses", "partials"):
+            given = getattr(self.rows, field)
+            for dtype in _NARROW:
+                most = torch.finfo(dtype).max
+                narrow = torch.where(torch.isinf(given), given, given.clamp(-most, most).float().to(dtype).double())
+                rows = replace(self.rows, **{field: narrow})
+                how = (self.sinks_in, self.arithmetic, self.per_merge)
+                other = judge(rows, judged.base, judged.scale, judged.lse_scale, *how)
+                if (other.out <= 1).all() and (torch.minimum(other.lse, judged.lse) <= 1).all():
+                    mistake = Mistake(MergeKind.INPUTS_ROUNDED, detail=f"the {field} to {str(dtype).split('.')[1]}")
+                    distance = float(other.out.square().mean().sqrt())
+                    found.append(Found(mistake, distance, self._tensor(judged), judged.base))
+        return found
 
     def _of_lse(self, judged):
         """Explains an lse that is wrong though out is right."""

@@ -81,7 +81,7 @@ class Merges(unittest.TestCase):
         self.assertEqual(here | set(MISTAKES), {kind.name for kind in MergeKind})
 
     def test_an_overflow_is_named_in_the_base_that_it_shows(self):
-        tensors, options = arguments(draw_wrong(1, 5979))
+        tensors, options = arguments(draw_wrong(1, 5979, "MAX_NOT_SUBTRACTED"))
         result = check_merge(*tensors, **options)
         self.assertEqual((result.kind, result.base), (MergeKind.MAX_NOT_SUBTRACTED, 2))
 
@@ -94,6 +94,27 @@ class Merges(unittest.TestCase):
         self.assertEqual((result.wrong_rows, result.rows, result.tensor), (1, 8, "out"))
         self.assertGreater(result.factor, 1)
         self.assertIn("LEFT_OUT", str(result))
+
+    def test_nan_of_partials_without_keys_explains_only_rows_that_are_nan(self):
+        partials, lses, out, lse = small()
+        lses[1, 0, 0] = -math.inf
+        out[0, 0] = math.nan
+        out[2, 1] = torch.sin(out[2, 1] * 9)
+        self.assertIs(self.kind(partials, lses, out), MergeKind.UNKNOWN)
+
+    def test_lses_that_were_rounded_to_be_sent_are_named(self):
+        partials, lses, _, _ = small()
+        out = (torch.softmax(lses.bfloat16().float(), 0).unsqueeze(-1) * partials).sum(0)
+        result = check_merge(partials, lses, out, base="e")
+        self.assertEqual((result.kind, result.detail), (MergeKind.INPUTS_ROUNDED, "the lses to bfloat16"))
+
+    def test_an_lse_of_0_beside_an_output_of_0_is_mentioned(self):
+        partials, lses, _, _ = small()
+        lses[1, 2], partials[1, 2] = 0.0, 0.0
+        out = (torch.softmax(lses, 0).unsqueeze(-1) * partials).sum(0)
+        result = check_merge(partials, lses, out, base="e")
+        self.assertTrue(result)
+        self.assertIn("in 2 rows the output of partial 1 is 0 with an lse of 0", str(result))
 
     def test_an_unlike_output_has_an_unknown_mistake(self):
         partials, lses, out, lse = small()

@@ -170,9 +170,18 @@ def rounded_per_merge(case, x, partials):
     return out, lse, None
 
 
-def draw_wrong(seed, number):
-    """Returns Case `number` of a seed with a mistake that changes numbers."""
-    mistake = MISTAKES[number % len(MISTAKES)]
+def inputs_rounded(case, x, partials):
+    if case.rng.random() < 0.5:
+        narrow = rounded(x / case.scale, case.rng.choice((torch.bfloat16, torch.float16))) * case.scale
+        return *merged(torch.where(torch.isinf(x), x, narrow), partials, case.sinks), None
+    if case.type is not torch.float32:
+        return None
+    return *merged(x, rounded(partials, case.rng.choice(TYPES[1:])), case.sinks), None
+
+
+def draw_wrong(seed, number, mistake=None):
+    """Returns Case `number` of a seed with a mistake that changes numbers, each mistake in turn if none is stated."""
+    mistake = mistake or MISTAKES[number % len(MISTAKES)]
     rng = random.Random(f"{seed}:{number}")
     while True:
         case = draw_inputs(rng, mistake)

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "traces/exchange/import/format.h"
+#include "traces/exchange/import/missing_ranks.h"
 #include "traces/exchange/import/problem_source.h"
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
@@ -33,10 +34,10 @@ std::vector<std::int64_t> shiftsOf(const std::vector<RankLines>& ranks) {
 void checkRanks(RecordedJob& job) {
   for (const RankLines& rank : job.ranks)
     job.problems.insert(job.problems.end(), rank.problems.begin(), rank.problems.end());
-  const int size = job.ranks.front().world_size;
-  if (static_cast<int>(job.ranks.size()) < size)
-    job.problems.push_back("the files of " + std::to_string(size - std::ssize(job.ranks)) + " of " +
-                           std::to_string(size) + " ranks are missing");
+  std::vector<WorldRank> present;
+  for (const RankLines& rank : job.ranks) present.push_back(rank.rank);
+  std::string missing = describeMissingRanks("files", present, job.ranks.front().world_size);
+  if (!missing.empty()) job.problems.push_back(std::move(missing));
 }
 
 bool isWhole(const RecordedJob& job) {
