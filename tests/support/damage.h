@@ -13,9 +13,9 @@
 
 namespace ringscope::test {
 
-/// Returns a copy of a file's bytes with damage number `i`: up to seven bytes changed behind the
-/// first 40, by which formats are known, and for some numbers a lost end, or text that opens
-/// levels.
+/// Returns a copy of a file's bytes with damage number `i`. Up to seven bytes are changed. Some
+/// numbers also cut the end off, or insert text that opens levels. The first 40 bytes, by which
+/// formats are known, stay.
 inline std::string damagedBytes(const std::string& whole, int i) {
   constexpr std::size_t kKept = 40;
   std::mt19937 random(static_cast<unsigned>(i) + 1);

@@ -11,6 +11,7 @@
 #include "traces/analysis/doctor/attention_passes.h"
 #include "traces/exchange/import/open_trace.h"
 #include "traces/format/trace/ending.h"
+#include "traces/format/trace/lacks.h"
 #include "traces/format/trace/observed_parts.h"
 #include "traces/format/trace/own_parameters.h"
 #include "traces/format/trace/step_log.h"
@@ -41,6 +42,17 @@ TEST(ImportNotes, AnInterruptByTheUserIsNoFailure) {
   }
   const auto trace = openWith(R"("why":"finished")", R"("why":"failed: ValueError: wrong")");
   EXPECT_EQ(findEnding(*trace).how, HowEnded::kFailed);
+}
+
+TEST(ImportNotes, WhatARecorderCannotObserveIsNoDamage) {
+  const test::RecordingCopy copy;
+  const std::string limit = R"({"line":"limit","why":"Block.forward is compiled"})";
+  for (const char* file : test::kRankFiles)
+    copy.put(file, copy.text(file).insert(copy.text(file).find('\n') + 1, limit + "\n"));
+  const auto trace = openTrace(copy.path());
+  EXPECT_TRUE(trace->problems().empty()) << trace->problems().front();
+  const auto lacks = findLacks(*trace);
+  EXPECT_EQ(std::ranges::count(lacks, "ranks 0 and 1: Block.forward is compiled"), 1);
 }
 
 TEST(ImportNotes, AWholeStepIsJudgedHoweverTheRunEnds) {

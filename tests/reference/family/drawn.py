@@ -55,8 +55,6 @@ def draw_config(draw, number):
         shape["head_dim"] = draw.choice([8, 16])
     if family in (LlamaConfig, Qwen3Config, Gemma2Config):
         shape["attention_bias"] = draw.random() < 0.5
-    if family is LlamaConfig:
-        shape["mlp_bias"] = draw.random() < 0.5
     if family is Gemma2Config:
         shape.update(query_pre_attn_scalar=draw.choice([4, 8, 16, 64]),
                      attn_logit_softcapping=draw.choice([None, 1.5, 20.0]),

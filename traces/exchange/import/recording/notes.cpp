@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "traces/exchange/import/recording/called.h"
 #include "traces/exchange/import/recording/job.h"
+#include "traces/exchange/waits/who_waits.h"
 #include "traces/format/core/prose.h"
 #include "traces/format/schema/attention_facts.h"
 #include "traces/format/schema/declared.h"
@@ -150,6 +152,19 @@ std::int32_t countWholeSteps(const RecordedJob& job) {
   return common;
 }
 
+/// Adds what recorders say that they cannot observe, once for all ranks that say it.
+void addLimits(RecordedJob& job) {
+  std::map<std::string, std::vector<WorldRank>> limits;
+  for (const RankLines& rank : job.ranks)
+    for (const Line& line : rank.lines) {
+      if (line.kind() != "limit") continue;
+      std::vector<WorldRank>& ranks = limits[line.text("why")];
+      if (ranks.empty() || ranks.back() != rank.rank) ranks.push_back(rank.rank);
+    }
+  for (const auto& [limit, ranks] : limits)
+    job.lacks.push_back(describeRanks(ranks) + ": " + limit);
+}
+
 void addNotes(RecordedJob& job) {
   addSteps(job);
   addFramework(job);
@@ -170,13 +185,13 @@ void addNotes(RecordedJob& job) {
     caused = caused || causes;
     addLeftOut(job, rank);
     for (const Line& line : rank.lines)
-      if (line.kind() == "trouble" || line.kind() == "limit" || line.kind() == "full")
+      if (line.kind() == "trouble" || line.kind() == "full")
         job.problems.push_back("rank " + toString(rank.rank) + ": " +
                                (line.kind() == "trouble"
                                     ? line.text("where") + ": " + line.text("error")
-                                : line.kind() == "limit" ? line.text("why")
-                                                         : "the recorder's budget was used up"));
+                                    : "the recorder's budget was used up"));
   }
+  addLimits(job);
   const std::vector<Hang> hangs = hangsIn(job);
   if (!hangs.empty()) job.notes.push_back({kHangNote, hangNote(hangs)});
   if (!job.lacks.empty()) job.notes.push_back({kLacksNote, lacksNote(job.lacks)});
