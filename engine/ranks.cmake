@@ -6,6 +6,7 @@ add_library(ringscope_ranks STATIC
   ${CMAKE_SOURCE_DIR}/engine/progress/progress_board.cpp
   ${CMAKE_SOURCE_DIR}/engine/progress/shared_memory.cpp
   ${CMAKE_SOURCE_DIR}/engine/progress/stall_watch.cpp
+  ${CMAKE_SOURCE_DIR}/engine/queue/host_queue.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/loopback_socket.cpp
   ${CMAKE_SOURCE_DIR}/engine/transport/mailbox.cpp)
 ringscope_target(ringscope_ranks)

@@ -16,7 +16,8 @@ void copyOnHost(void* to, const void* from, std::size_t bytes) {
 Mailbox::Mailbox(int size)
     : size_(size),
       changes_(static_cast<std::size_t>(size)),
-      arrivals_(static_cast<std::size_t>(size), 0) {}
+      arrivals_(static_cast<std::size_t>(size), 0),
+      copies_(static_cast<std::size_t>(size)) {}
 
 void Mailbox::wakeAll() {
   for (traces::Condition& change : changes_) change.notifyAll();
@@ -60,7 +61,14 @@ std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   parcel->other = opposite.front();
   parcel->other->other = parcel;
   opposite.pop_front();
-  conditionFor(parcel->is_send ? parcel->to : parcel->from).notifyAll();
+  const Parcel& send = parcel->is_send ? *parcel : *parcel->other;
+  if (send.copy == copyOnHost && send.bytes >= kLeastQueuedBytes) {
+    parcel->copying = parcel->other->copying = true;
+    copies_[parcel->to.index()].run(
+        [this, parcel, other = parcel->other] { copyAndFinish(*parcel, *other); });
+  } else {
+    conditionFor(parcel->is_send ? parcel->to : parcel->from).notifyAll();
+  }
   return parcel;
 }
 
@@ -78,16 +86,13 @@ std::string Mailbox::copied(const Parcel& send, const Parcel& receive) {
   }
 }
 
-/// Copies a parcel. Releases the mutex during the copy.
-void Mailbox::deliver(Parcel& parcel) {
-  const std::shared_ptr<Parcel> other = parcel.other;
-  parcel.copying = other->copying = true;
-  mutex_.unlock();
+/// Copies a parcel, whose sides are `parcel` and `other`, and wakes those who wait for it.
+void Mailbox::copyAndFinish(Parcel& parcel, Parcel& other) {
   const std::int64_t started = traces::steadyNow();
-  const std::string error = parcel.is_send ? copied(parcel, *other) : copied(*other, parcel);
+  const std::string error = parcel.is_send ? copied(parcel, other) : copied(other, parcel);
   const std::int64_t now = traces::steadyNow();
-  mutex_.lock();
-  for (Parcel* side : {&parcel, other.get()}) {
+  const traces::MutexLock lock(mutex_);
+  for (Parcel* side : {&parcel, &other}) {
     side->started_ns = started;
     side->completed_ns = now;
     side->error = error;
@@ -97,6 +102,15 @@ void Mailbox::deliver(Parcel& parcel) {
   }
   conditionFor(parcel.from).notifyAll();
   conditionFor(parcel.to).notifyAll();
+}
+
+/// Copies a parcel. Releases the mutex during the copy.
+void Mailbox::deliver(Parcel& parcel) {
+  const std::shared_ptr<Parcel> other = parcel.other;
+  parcel.copying = other->copying = true;
+  mutex_.unlock();
+  copyAndFinish(parcel, *other);
+  mutex_.lock();
 }
 
 bool Mailbox::done(Parcel& parcel) {

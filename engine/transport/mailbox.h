@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/queue/host_queue.h"
 #include "traces/format/core/mutex.h"
 #include "traces/format/schema/ids.h"
 
@@ -42,11 +43,16 @@ struct Parcel {
   std::string error;
 };
 
+/// The size from which a message between memories of the host is copied beside the ranks' work.
+/// Below it, handing the copy to another thread takes longer than the copy.
+inline constexpr std::size_t kLeastQueuedBytes = std::size_t{64} << 10;
+
 /// A mailbox that moves bytes between the ranks of one process. A message is exactly one copy from
-/// the sender's memory to the receiver's buffer, without an intermediate buffer. The side that
-/// first waits makes the copy once both sides are posted, so ranks that wait for their own messages
-/// copy in parallel. Messages with the same (from, to, tag) arrive in the order of sending. The
-/// mailbox handles bytes only, not tensors. Thread-safe.
+/// the sender's memory to the receiver's buffer, without an intermediate buffer. A queue of the
+/// receiver makes the copy as soon as both sides are posted, while the ranks go on. A small
+/// message, or one of a GPU, is copied by the side that first waits. Messages with the same (from,
+/// to, tag) arrive in the order of sending. The mailbox handles bytes only, not tensors.
+/// Thread-safe.
 class Mailbox {
  public:
   explicit Mailbox(int size);
@@ -83,6 +89,7 @@ class Mailbox {
   static bool ready(const Parcel& parcel) { return parcel.other && !parcel.copying; }
   static std::string copied(const Parcel& send, const Parcel& receive);
   void deliver(Parcel& parcel) RINGSCOPE_REQUIRES(mutex_);
+  void copyAndFinish(Parcel& parcel, Parcel& other);
   void checkRank(GroupRank rank) const;
   traces::Condition& conditionFor(GroupRank rank) { return changes_[rank.index()]; }
   void wakeAll();
@@ -95,6 +102,7 @@ class Mailbox {
   /// The number of barriers that each rank has entered.
   std::vector<std::uint64_t> arrivals_ RINGSCOPE_GUARDED_BY(mutex_);
   std::string aborted_ RINGSCOPE_GUARDED_BY(mutex_);
+  std::vector<HostQueue> copies_;  ///< by receiver; last, as their work uses all of the above
 };
 
 }  // namespace ringscope::engine

@@ -8,6 +8,7 @@
 
 #include "engine/plan.h"
 #include "tests/support/campaign.h"
+#include "tests/support/eventually.h"
 #include "tests/support/expect_error.h"
 
 namespace ringscope::engine {
@@ -64,6 +65,40 @@ TEST(MailboxTest, ARingOfThreadsNeverMixesMessages) {
       ASSERT_EQ(got_kv, previous.value() * kRounds + i);
       ASSERT_EQ(got_dkv, -got_kv);
       if (i % 100 == 0) box.barrier(r, milliseconds(10000));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const GroupRank r : everyRank(kRanks)) threads.emplace_back(rank, r);
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(MailboxTest, ALargeMessageIsCopiedThoughNobodyWaits) {
+  Mailbox box(2);
+  std::vector<char> sent(kLeastQueuedBytes, 'x'), got(kLeastQueuedBytes);
+  const auto send = box.send(kFirst, kSecond, 0, sent.data(), sent.size());
+  const auto receive = box.receive(kSecond, kFirst, 0, got.data(), got.size());
+  EXPECT_TRUE(test::eventually([&] { return box.done(*receive); }));
+  EXPECT_TRUE(box.done(*send));
+  EXPECT_EQ(sent, got);
+  EXPECT_GE(receive->started_ns, receive->posted_ns);
+}
+
+TEST(MailboxTest, LargeMessagesOfARingOverlapAndKeepTheirOrder) {
+  constexpr int kRanks = 4, kRounds = 50;
+  constexpr std::size_t kNumbers = 4 * kLeastQueuedBytes / sizeof(int);
+  Mailbox box(kRanks);
+  const auto rank = [&](GroupRank r) {
+    const GroupRank next = roundRing(r, 1, kRanks), previous = roundRing(r, -1, kRanks);
+    std::vector<int> held(kNumbers, r.value()), coming(kNumbers);
+    for (int i = 0; i < kRounds; ++i) {
+      const auto in = box.receive(r, previous, 0, coming.data(), kNumbers * sizeof(int));
+      const auto out = box.send(r, next, 0, held.data(), kNumbers * sizeof(int));
+      ASSERT_EQ(
+          std::accumulate(held.begin(), held.end(), std::int64_t{0}),
+          static_cast<std::int64_t>(kNumbers) * ((r.value() + kRanks * kRounds - i) % kRanks));
+      box.wait(*in, r, milliseconds(10000));
+      box.wait(*out, r, milliseconds(10000));
+      std::swap(held, coming);
     }
   };
   std::vector<std::thread> threads;
