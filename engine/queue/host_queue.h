@@ -25,7 +25,7 @@ class HostQueue : public WorkQueue {
   void await(std::shared_ptr<QueueMark> mark) override;
 
  private:
-  /// What marks refer to when the queue itself is gone.
+  /// The state of marks, which they keep when the queue itself is gone.
   struct Done {
     traces::Mutex mutex;
     traces::Condition changed;
