@@ -13,8 +13,9 @@ void copyOnHost(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-Mailbox::Mailbox(int size)
+Mailbox::Mailbox(int size, std::size_t least_queued_bytes)
     : size_(size),
+      least_queued_bytes_(least_queued_bytes),
       changes_(static_cast<std::size_t>(size)),
       arrivals_(static_cast<std::size_t>(size), 0),
       copies_(static_cast<std::size_t>(size)) {}
@@ -62,7 +63,7 @@ std::shared_ptr<Parcel> Mailbox::post(std::shared_ptr<Parcel> parcel) {
   parcel->other->other = parcel;
   opposite.pop_front();
   const Parcel& send = parcel->is_send ? *parcel : *parcel->other;
-  if (send.copy == copyOnHost && send.bytes >= kLeastQueuedBytes) {
+  if (send.copy == copyOnHost && send.bytes >= least_queued_bytes_) {
     parcel->copying = parcel->other->copying = true;
     copies_[parcel->to.index()].run(
         [this, parcel, other = parcel->other] { copyAndFinish(*parcel, *other); });

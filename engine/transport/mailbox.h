@@ -55,7 +55,8 @@ inline constexpr std::size_t kLeastQueuedBytes = std::size_t{64} << 10;
 /// Thread-safe.
 class Mailbox {
  public:
-  explicit Mailbox(int size);
+  /// Host messages of at least `least_queued_bytes` are copied by queues.
+  explicit Mailbox(int size, std::size_t least_queued_bytes = kLeastQueuedBytes);
 
   /// Posts a send and returns at once. The memory must stay valid and unchanged until wait()
   /// returns.
@@ -95,6 +96,7 @@ class Mailbox {
   void wakeAll();
 
   const int size_;
+  const std::size_t least_queued_bytes_;
   traces::Mutex mutex_;  // guards the state of each parcel too
   /// One per rank, so that a message wakes only its two ranks.
   std::vector<traces::Condition> changes_;
