@@ -60,16 +60,20 @@ __global__ void mergeRows(MergeArguments a) {
   if (isinf(theirs) && theirs < 0) return;
   Acc* lse = static_cast<Acc*>(a.lse) + placeFor(a.lse_at, b, h, s);
   const Acc mine = *lse;
-  const Acc m = mine > theirs ? mine : theirs;
-  const Acc my_weight = exp(mine - m), their_weight = exp(theirs - m);
+  const bool is_first = isinf(mine) && mine < 0;  // out is not written yet, so it may hold NaN
+  const bool first_larger = mine >= theirs;
+  const Acc m = first_larger ? mine : theirs, smaller = exp(-fabs(mine - theirs));
+  const Acc my_weight = first_larger ? 1 : smaller, their_weight = first_larger ? smaller : 1;
   const Acc sum = my_weight + their_weight;
   const Acc keep = my_weight / sum, add = their_weight / sum;
   Acc* out = static_cast<Acc*>(a.out) + placeFor(a.out_at, b, h, s);
   const Block* block = static_cast<const Block*>(a.block_out) + placeFor(a.block_out_at, b, h, s);
-  for (std::int64_t d = lane; d < a.width; d += kWarp)
-    out[d] = keep * out[d] + add * as<Acc>(block[d]);
+  for (std::int64_t d = lane; d < a.width; d += kWarp) {
+    const Acc added = as<Acc>(block[d]);
+    out[d] = is_first ? added : keep * out[d] + add * added;
+  }
   __syncwarp();  // every lane has read lse
-  if (lane == 0) *lse = m + log(sum);
+  if (lane == 0) *lse = is_first ? theirs : m + log(sum);
 }
 
 /// Quantises one row per warp. Scales its largest magnitude to 448.
@@ -91,8 +95,16 @@ __global__ void quantiseRows(const T* x, std::int64_t rows, std::int64_t width,
         __nv_cvt_float_to_fp8(as<float>(x[row * width + d]) / scale, __NV_SATFINITE, __NV_E4M3);
 }
 
-unsigned blocksForRows(std::int64_t rows) {
-  return static_cast<unsigned>((rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
+/// Queues a kernel that works on one row per warp. Does nothing for no rows.
+template <typename Kernel, typename... Arguments>
+cudaError_t launchRows(Kernel kernel, std::int64_t rows, cudaStream_t stream,
+                       Arguments... arguments) {
+  if (rows == 0) return cudaSuccess;
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>((rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
+  config.blockDim = kThreads;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 }  // namespace kernels
@@ -100,27 +112,22 @@ unsigned blocksForRows(std::int64_t rows) {
 using namespace kernels;
 
 cudaError_t launchMerge(const MergeArguments& a, Element block_type, cudaStream_t stream) {
-  const unsigned blocks = blocksForRows(a.batch * a.heads * a.rows);
-  if (blocks == 0) return cudaSuccess;
+  const std::int64_t rows = a.batch * a.heads * a.rows;
   return withType(block_type, [&](auto block) {
     using Block = decltype(block);
     if constexpr (std::is_same_v<Block, double>)
-      mergeRows<double, double><<<blocks, kThreads, 0, stream>>>(a);
+      return launchRows(mergeRows<double, double>, rows, stream, a);
     else
-      mergeRows<float, Block><<<blocks, kThreads, 0, stream>>>(a);
-    return cudaGetLastError();
+      return launchRows(mergeRows<float, Block>, rows, stream, a);
   });
 }
 
 cudaError_t launchQuantise(const void* x, Element type, std::int64_t rows, std::int64_t width,
                            std::uint8_t* values, float* scales, cudaStream_t stream) {
-  const unsigned blocks = blocksForRows(rows);
-  if (blocks == 0) return cudaSuccess;
   return withType(type, [&](auto element) {
     using T = decltype(element);
-    quantiseRows<<<blocks, kThreads, 0, stream>>>(static_cast<const T*>(x), rows, width, values,
-                                                  scales);
-    return cudaGetLastError();
+    return launchRows(quantiseRows<T>, rows, stream, static_cast<const T*>(x), rows, width, values,
+                      scales);
   });
 }
 
